@@ -1,0 +1,110 @@
+package eval
+
+import "time"
+
+// A Kind says what a case drives.
+type Kind string
+
+const (
+	// KindScript: the suite lists the calls; the server is under test.
+	KindScript Kind = "script"
+	// KindCatalog: the server's tool listing is under test.
+	KindCatalog Kind = "catalog"
+	// KindAgent: a model gets a prompt and tools; the agent is under test.
+	KindAgent Kind = "agent"
+)
+
+// A Case is one input and what must hold. Its strings may hold {{name}}
+// placeholders, filled when a trial of it runs.
+type Case struct {
+	ID    string   `json:"id"`
+	Title string   `json:"title,omitempty"`
+	Kind  Kind     `json:"kind"`
+	Tags  []string `json:"tags,omitempty"`
+	// Server names the server of the suite that the case talks to. When the
+	// suite has a server axis and the case names none, it is empty and the
+	// variant decides.
+	Server string          `json:"server,omitempty"`
+	Vars   map[string]JSON `json:"vars,omitempty"`
+	Limits Limits          `json:"limits,omitzero"`
+
+	// Steps of a script case, in order; a single call is one step.
+	Steps []Step `json:"steps,omitempty"`
+	// StopOnFailure leaves out the steps after the first failing one. Without
+	// it only steps that need a missing variable are left out.
+	StopOnFailure bool `json:"stop_on_failure,omitempty"`
+	// Workflow is true when the case was written as a list of steps: reports
+	// then list its steps below it.
+	Workflow bool `json:"workflow,omitempty"`
+
+	// Catalog of a catalog case.
+	Catalog *Catalog `json:"catalog,omitempty"`
+
+	// Prompt and Checks of an agent case.
+	Prompt string  `json:"prompt,omitempty"`
+	Checks []Check `json:"checks,omitempty"`
+}
+
+// Limits bound one trial. They are part of the task: a trial that reaches one
+// is scored on what it has, unless OnLimit says fail. Zero means no limit.
+type Limits struct {
+	Turns        int           `json:"turns,omitempty"`
+	ToolCalls    int           `json:"tool_calls,omitempty"`
+	Tokens       int           `json:"tokens,omitempty"`
+	Time         time.Duration `json:"time_ns,omitempty"`
+	CostMicroUSD int64         `json:"cost_microusd,omitempty"`
+	OnLimit      OnLimit       `json:"on_limit,omitempty"`
+}
+
+// OnLimit says what reaching a limit means.
+type OnLimit string
+
+const (
+	// OnLimitScore scores the trial on what it has. It is the default.
+	OnLimitScore OnLimit = "score"
+	// OnLimitFail makes the trial fail.
+	OnLimitFail OnLimit = "fail"
+)
+
+// A Catalog says what a server's tool listing must satisfy.
+type Catalog struct {
+	// Rules to apply, by name; empty means all.
+	Rules []string `json:"rules,omitempty"`
+	// MaxContextTokens bounds the estimate of what the listing costs in a
+	// model's context. Zero means no bound.
+	MaxContextTokens int `json:"max_context_tokens,omitempty"`
+	// Fingerprint that the listing must have; empty means any.
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Lock is the path of a tools.lock.json to compare the listing with.
+	Lock string `json:"lock,omitempty"`
+}
+
+// A Check is what must hold after an agent's trial, as data. Exactly one field
+// is set.
+type Check struct {
+	Called     *CallPattern     `json:"called,omitempty"`
+	NotCalled  *CallPattern     `json:"not_called,omitempty"`
+	Trajectory *TrajectoryCheck `json:"trajectory,omitempty"`
+	Contains   string           `json:"contains,omitempty"`
+	Judge      *JudgeCheck      `json:"judge,omitempty"`
+}
+
+// A CallPattern selects tool calls by name and, partially, by arguments.
+type CallPattern struct {
+	Tool      string `json:"tool"`
+	Arguments JSON   `json:"arguments,omitempty"`
+}
+
+// A TrajectoryCheck compares the calls that were made with expected ones.
+type TrajectoryCheck struct {
+	Match     string        `json:"match,omitempty"`
+	Threshold float64       `json:"threshold,omitempty"`
+	Calls     []CallPattern `json:"calls"`
+}
+
+// A JudgeCheck asks a model for a verdict on a rubric.
+type JudgeCheck struct {
+	Rubric string `json:"rubric"`
+	Model  string `json:"model,omitempty"`
+	Votes  int    `json:"votes,omitempty"`
+}

@@ -1,0 +1,98 @@
+package eval
+
+// A Reason is the machine-readable cause of a verdict other than pass. People
+// read the message beside it; programs and reports group by the reason.
+type Reason string
+
+// Reasons of a failed expectation.
+const (
+	// ReasonMismatch: a value differs from what the step expects.
+	ReasonMismatch Reason = "mismatch"
+	// ReasonCountMismatch: the number of items differs from expect_count.
+	ReasonCountMismatch Reason = "count_mismatch"
+	// ReasonUnexpectedMatch: the value matches what expect_not forbids.
+	ReasonUnexpectedMatch Reason = "unexpected_match"
+	// ReasonUnexpectedError: the server rejected a call that should succeed.
+	ReasonUnexpectedError Reason = "unexpected_error"
+	// ReasonNoError: the server accepted a call that it should reject.
+	ReasonNoError Reason = "no_error"
+	// ReasonWrongError: rejected, but with another kind, code or text.
+	ReasonWrongError Reason = "wrong_error"
+	// ReasonExtractMissing: the path of an extract leads nowhere.
+	ReasonExtractMissing Reason = "extract_missing"
+	// ReasonVariableMissing: a step needs a variable that nobody extracted; it
+	// was not called.
+	ReasonVariableMissing Reason = "variable_missing"
+	// ReasonPollExhausted: repeat_until never saw its value.
+	ReasonPollExhausted Reason = "poll_exhausted"
+	// ReasonNotUnique: collected pages hold the same item twice.
+	ReasonNotUnique Reason = "not_unique"
+	// ReasonNotSame: collected pages differ from the list they must equal.
+	ReasonNotSame Reason = "not_same"
+	// ReasonPagesEndless: collect reached its page limit, or a cursor repeated.
+	ReasonPagesEndless Reason = "pages_endless"
+	// ReasonCatalogRule: the tool listing breaks a rule of a catalog case.
+	ReasonCatalogRule Reason = "catalog_rule"
+	// ReasonLimit: the trial reached a limit of its own with on_limit: fail.
+	ReasonLimit Reason = "limit"
+)
+
+// Reasons of a server that misbehaved after initialize succeeded. In script and
+// catalog cases they are a fail, because the server is under test.
+const (
+	// ReasonMissingTool: the listing does not have the tool that was called.
+	ReasonMissingTool Reason = "missing_tool"
+	// ReasonTimeout: no answer within call_timeout.
+	ReasonTimeout Reason = "call_timeout"
+	// ReasonServerCrashed: the process ended while a call was waiting.
+	ReasonServerCrashed Reason = "server_crashed"
+	// ReasonStreamCut: the connection or stdout closed while a call was waiting.
+	ReasonStreamCut Reason = "stream_cut"
+	// ReasonProtocolViolation: bytes arrived that are no valid answer.
+	ReasonProtocolViolation Reason = "protocol_violation"
+	// ReasonOversize: an answer larger than the frame limit.
+	ReasonOversize Reason = "oversize"
+	// ReasonHTTPStatus: an HTTP status other than success answered a call.
+	ReasonHTTPStatus Reason = "http_status"
+)
+
+// Reasons of an error: no system under test could answer.
+const (
+	// ReasonStartFailed: the command could not be executed.
+	ReasonStartFailed Reason = "start_failed"
+	// ReasonStartExited: the process ended before initialize was answered.
+	ReasonStartExited Reason = "start_exited"
+	// ReasonStartTimeout: initialize was not answered within start_timeout.
+	ReasonStartTimeout Reason = "start_timeout"
+	// ReasonStartRefused: initialize was answered, but no session came of it:
+	// an unknown protocol revision, an error, an unreadable answer.
+	ReasonStartRefused Reason = "start_refused"
+	// ReasonUnreachable: the URL does not answer.
+	ReasonUnreachable Reason = "unreachable"
+	// ReasonUnauthorized: the server refuses the credentials.
+	ReasonUnauthorized Reason = "unauthorized"
+	// ReasonSecretMissing: this worker has no value for a secret.
+	ReasonSecretMissing Reason = "secret_missing"
+	// ReasonWorkerLost: the worker's claim expired too often.
+	ReasonWorkerLost Reason = "worker_lost"
+	// ReasonFarm: a failure of the farm itself; the message says which.
+	ReasonFarm Reason = "farm"
+)
+
+// Reasons of an unfinished trial.
+const (
+	// ReasonCancelled: a person cancelled the run.
+	ReasonCancelled Reason = "cancelled"
+)
+
+// Infra says whether the reason is a failure of the farm or of a dependency, so
+// that a trial which ends with it is an error and may be tried again.
+func (r Reason) Infra() bool {
+	switch r {
+	case ReasonStartFailed, ReasonStartExited, ReasonStartTimeout, ReasonStartRefused,
+		ReasonUnreachable, ReasonUnauthorized, ReasonSecretMissing, ReasonWorkerLost, ReasonFarm:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,87 @@
+package eval
+
+import "time"
+
+// A Run is one invocation of a suite. It owns trials.
+type Run struct {
+	// ID is "r-YYYYMMDD-" and six base32 letters.
+	ID        string   `json:"id"`
+	Suite     string   `json:"suite"`
+	SuiteHash string   `json:"suite_hash"`
+	SuitePath string   `json:"suite_path,omitempty"`
+	State     RunState `json:"state"`
+	// Control is what a person asked for; the scheduler follows it.
+	Control Control `json:"control"`
+	// Header is the sha256 of the snapshot blob.
+	Header string `json:"header"`
+	// Trials in the plan; Cursor is the first ordinal never dispatched.
+	Trials int `json:"trials"`
+	Cursor int `json:"cursor"`
+	// Attempts is how many reported failures of the farm end a trial as an error;
+	// MaxLost is how many lost claims do.
+	Attempts int `json:"attempts"`
+	MaxLost  int `json:"max_lost"`
+	// Priority weighs the run against others on the same farm; 1 is usual.
+	Priority int        `json:"priority"`
+	Outcome  RunOutcome `json:"outcome,omitempty"`
+	Verdict  RunVerdict `json:"verdict,omitempty"`
+	ExitCode int        `json:"exit_code"`
+	// Summary is the sha256 of the summary blob of a finished run.
+	Summary  string    `json:"summary,omitempty"`
+	Created  time.Time `json:"created"`
+	Finished time.Time `json:"finished,omitzero"`
+}
+
+// A RunState says where a run is. It moves forward only, but for retry, which
+// takes a done run back to running.
+type RunState string
+
+const (
+	RunQueued     RunState = "queued"     // planned, nothing dispatched
+	RunRunning    RunState = "running"    // trials are dispatched
+	RunPaused     RunState = "paused"     // nothing new is dispatched
+	RunFinalizing RunState = "finalizing" // all trials are in; the summary is made
+	RunDone       RunState = "done"       // the summary is stored
+)
+
+// A Control is what a person wants of a run.
+type Control string
+
+const (
+	ControlRun    Control = "run"
+	ControlPause  Control = "pause"
+	ControlCancel Control = "cancel"
+)
+
+// A RunOutcome says how a run ended.
+type RunOutcome string
+
+const (
+	OutcomeComplete        RunOutcome = "complete"
+	OutcomeRunCancelled    RunOutcome = "cancelled"
+	OutcomeBudgetExhausted RunOutcome = "budget_exhausted"
+	OutcomeInterrupted     RunOutcome = "interrupted"
+)
+
+// A RunVerdict is what a run proves.
+type RunVerdict string
+
+const (
+	RunPass         RunVerdict = "pass"
+	RunFail         RunVerdict = "fail"
+	RunError        RunVerdict = "error"
+	RunInconclusive RunVerdict = "inconclusive"
+)
+
+// An Event is one thing that happened to a run, numbered for readers that
+// follow along.
+type Event struct {
+	Seq  int64     `json:"seq"`
+	Run  string    `json:"run"`
+	Kind string    `json:"kind"` // "state" or "result"
+	At   time.Time `json:"at"`
+	// Ordinal and Verdict of a result; State of a state change.
+	Ordinal int      `json:"ordinal,omitempty"`
+	Verdict Verdict  `json:"verdict,omitempty"`
+	State   RunState `json:"state,omitempty"`
+}

@@ -1,0 +1,52 @@
+package eval
+
+// A Snapshot is what a run froze at its start: everything that a worker needs
+// except the cases, which are blobs of their own. It is stored as one blob, the
+// header, whose sha256 travels in every job.
+type Snapshot struct {
+	// Version of evalfarm that made the snapshot.
+	Version string `json:"version"`
+	Suite   string `json:"suite"`
+	// SuiteHash is the hash of the suite's canonical content; formatting and
+	// comments do not change it.
+	SuiteHash string `json:"suite_hash"`
+	// Dir is the folder of the suite file, for commands with relative paths.
+	Dir      string            `json:"dir,omitempty"`
+	Git      *Git              `json:"git,omitempty"`
+	Servers  map[string]Server `json:"servers,omitempty"`
+	Axes     []Axis            `json:"axes,omitempty"`
+	Variants []Variant         `json:"variants"`
+	Cases    []CaseRef         `json:"cases"`
+	Plan     Plan              `json:"plan"`
+	Gate     Gate              `json:"gate,omitzero"`
+	Validity Validity          `json:"validity,omitzero"`
+}
+
+// A CaseRef is a case in a snapshot: what lists need, and the blob that holds
+// the rest.
+type CaseRef struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title,omitempty"`
+	Kind     Kind     `json:"kind"`
+	Tags     []string `json:"tags,omitempty"`
+	Workflow bool     `json:"workflow,omitempty"`
+	// Blob is the sha256 of the case's canonical JSON.
+	Blob string `json:"blob"`
+}
+
+// Git says which commit a suite file came from.
+type Git struct {
+	Commit string `json:"commit"`
+	// Dirty is true when the work tree differs from the commit.
+	Dirty bool `json:"dirty,omitempty"`
+}
+
+// A Trial names one observation of a run and resolves what it runs.
+type Trial struct {
+	Run     string  `json:"run"`
+	Ordinal int     `json:"ordinal"`
+	Case    CaseRef `json:"case"`
+	Variant Variant `json:"variant"`
+	Repeat  int     `json:"repeat"`
+	Seed    uint64  `json:"seed"`
+}

@@ -1,0 +1,98 @@
+package eval
+
+import "time"
+
+// A Suite is cases, the matrix they run over, and the rules that judge a run.
+// It is what the loader makes of a suite file and of all that the file includes.
+type Suite struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description,omitempty"`
+	Servers     map[string]Server `json:"servers,omitempty"`
+	Models      map[string]Model  `json:"models,omitempty"`
+	Axes        []Axis            `json:"axes,omitempty"`
+	Exclude     []Exclusion       `json:"exclude,omitempty"`
+	// Repeats of agent cases.
+	Repeats  Repeats  `json:"repeats,omitzero"`
+	Budget   Budget   `json:"budget,omitzero"`
+	Validity Validity `json:"validity,omitzero"`
+	Gate     Gate     `json:"gate,omitzero"`
+	Cases    []Case   `json:"cases"`
+	// CaseRepeats holds the repeats that a case asks for itself, by case id.
+	CaseRepeats map[string]int `json:"case_repeats,omitempty"`
+}
+
+// An Axis is a named list of values. The product of the axes gives variants.
+// model, server, loading, protocol and profile are reserved names.
+type Axis struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"`
+}
+
+// The reserved axes.
+const (
+	AxisModel    = "model"
+	AxisServer   = "server"
+	AxisLoading  = "loading"
+	AxisProtocol = "protocol"
+	AxisProfile  = "profile"
+)
+
+// A Point is one value of an axis and what choosing it sets.
+type Point struct {
+	Value string `json:"value"`
+	// Vars fill {{name}} in cases.
+	Vars map[string]JSON `json:"vars,omitempty"`
+	// Env is added to command servers, Headers to URL servers.
+	Env     map[string]string `json:"env,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// An Exclusion is a partial variant, optionally with a tag; matching cells do
+// not exist.
+type Exclusion struct {
+	Axes map[string]string `json:"axes,omitempty"`
+	Tag  string            `json:"tag,omitempty"`
+}
+
+// Repeats says how often an agent case runs in each variant: N, or between Min
+// and Max with exactly one of the two ways to choose.
+type Repeats struct {
+	N    int    `json:"n,omitempty"`
+	Min  int    `json:"min,omitempty"`
+	Max  int    `json:"max,omitempty"`
+	Fit  string `json:"fit,omitempty"`  // "budget"
+	Stop string `json:"stop,omitempty"` // "decided"
+}
+
+// A Budget bounds one run. Zero means no bound.
+type Budget struct {
+	MicroUSD int64         `json:"microusd,omitempty"`
+	Time     time.Duration `json:"time_ns,omitempty"`
+}
+
+// Validity says when a run is no evidence at all.
+type Validity struct {
+	// MaxErrorRate of agent trials. Nil means 0.05.
+	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
+}
+
+// A Gate is the rules on a summary that decide the exit code.
+type Gate struct {
+	// PassRate rules by kind. Key KindAgent is a plain pass_rate.
+	PassRate    map[Kind]Rule   `json:"pass_rate,omitempty"`
+	Regressions *RegressionRule `json:"regressions,omitempty"`
+	LatencyP95  string          `json:"latency_p95,omitempty"`
+}
+
+// A Rule compares a number with a bound, as in ">= 0.95".
+type Rule struct {
+	Op    string  `json:"op"`
+	Bound float64 `json:"bound"`
+}
+
+// A RegressionRule compares with a baseline.
+type RegressionRule struct {
+	Baseline string  `json:"baseline"`
+	Margin   float64 `json:"margin,omitempty"`
+	Alpha    float64 `json:"alpha,omitempty"`
+}

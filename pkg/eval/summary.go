@@ -1,0 +1,150 @@
+package eval
+
+import "time"
+
+// A Summary is a run's numbers. It is the JSON document of `evalfarm run
+// --json`; reports are made from it.
+type Summary struct {
+	Run       string     `json:"run"`
+	Suite     string     `json:"suite"`
+	SuiteHash string     `json:"suite_hash"`
+	Outcome   RunOutcome `json:"outcome"`
+	Verdict   RunVerdict `json:"verdict"`
+	ExitCode  int        `json:"exit_code"`
+	// Reasons explain the verdict, one sentence each.
+	Reasons  []string           `json:"reasons,omitempty"`
+	Trials   int                `json:"trials"`
+	Counts   VerdictCounts      `json:"counts"`
+	Steps    StepCounts         `json:"steps"`
+	Kinds    map[Kind]KindStats `json:"kinds"`
+	Cells    []CellStats        `json:"cells"`
+	Latency  Percentiles        `json:"latency"`
+	Tools    []ToolStats        `json:"tools"`
+	Cost     Cost               `json:"cost"`
+	Findings []Finding          `json:"findings,omitempty"`
+	Git      *Git               `json:"git,omitempty"`
+	Version  string             `json:"version"`
+	Started  time.Time          `json:"started"`
+	Finished time.Time          `json:"finished"`
+}
+
+// VerdictCounts counts trials by verdict.
+type VerdictCounts struct {
+	Pass       int `json:"pass"`
+	Fail       int `json:"fail"`
+	Error      int `json:"error"`
+	Unjudged   int `json:"unjudged"`
+	Unfinished int `json:"unfinished"`
+	Skipped    int `json:"skipped"`
+}
+
+// Add counts n trials of a verdict.
+func (c *VerdictCounts) Add(v Verdict, n int) {
+	switch v {
+	case Pass:
+		c.Pass += n
+	case Fail:
+		c.Fail += n
+	case Error:
+		c.Error += n
+	case Unjudged:
+		c.Unjudged += n
+	case Unfinished:
+		c.Unfinished += n
+	case Skipped:
+		c.Skipped += n
+	}
+}
+
+// Of gives the count of one verdict.
+func (c VerdictCounts) Of(v Verdict) int {
+	switch v {
+	case Pass:
+		return c.Pass
+	case Fail:
+		return c.Fail
+	case Error:
+		return c.Error
+	case Unjudged:
+		return c.Unjudged
+	case Unfinished:
+		return c.Unfinished
+	case Skipped:
+		return c.Skipped
+	}
+	return 0
+}
+
+// StepCounts counts the steps of script cases.
+type StepCounts struct {
+	Pass int `json:"pass"`
+	Fail int `json:"fail"`
+}
+
+// KindStats are the numbers of all trials of one kind. Rates are never pooled
+// over kinds.
+type KindStats struct {
+	Counts   VerdictCounts `json:"counts"`
+	PassRate Rate95        `json:"pass_rate"`
+}
+
+// Rate95 is a proportion with its 95 % Wilson interval. With N = 0 the interval
+// is [0, 1] and Value is null.
+type Rate95 struct {
+	Value *float64 `json:"value"`
+	Low   float64  `json:"low"`
+	High  float64  `json:"high"`
+	N     int      `json:"n"`
+}
+
+// CellStats are the numbers of one case in one variant.
+type CellStats struct {
+	Case     string        `json:"case"`
+	Title    string        `json:"title,omitempty"`
+	Variant  string        `json:"variant"`
+	Kind     Kind          `json:"kind"`
+	Tags     []string      `json:"tags,omitempty"`
+	Repeats  int           `json:"repeats"`
+	Counts   VerdictCounts `json:"counts"`
+	Steps    StepCounts    `json:"steps"`
+	PassRate Rate95        `json:"pass_rate"`
+	Latency  Percentiles   `json:"latency"`
+	// Failure is the first trial of the cell that did not pass, by ordinal.
+	Failure *Failure `json:"failure,omitempty"`
+	// Warnings of catalog rules, and findings.
+	Warnings []string `json:"warnings,omitempty"`
+	// Scores of the cell's first repeat, for reports that list steps.
+	Scores []Score `json:"scores,omitempty"`
+}
+
+// A Failure explains why a trial did not pass.
+type Failure struct {
+	Repeat  int     `json:"repeat"`
+	Verdict Verdict `json:"verdict"`
+	Reason  Reason  `json:"reason,omitempty"`
+	Message string  `json:"message,omitempty"`
+	// Scores that did not pass.
+	Scores []Score `json:"scores,omitempty"`
+}
+
+// Percentiles of a set of milliseconds, by integer nearest rank.
+type Percentiles struct {
+	N   int     `json:"n"`
+	P50 float64 `json:"p50_ms"`
+	P95 float64 `json:"p95_ms"`
+	P99 float64 `json:"p99_ms"`
+	Max float64 `json:"max_ms"`
+}
+
+// ToolStats are the numbers of one tool.
+type ToolStats struct {
+	Tool    string      `json:"tool"`
+	Calls   int         `json:"calls"`
+	Errors  int         `json:"errors"`
+	Latency Percentiles `json:"latency"`
+}
+
+// Cost of a run in micro-dollars.
+type Cost struct {
+	MicroUSD int64 `json:"microusd"`
+}

@@ -1,0 +1,206 @@
+// Package store is the contract of what is kept: runs, trials, attempts,
+// results, scores, blobs and events.
+//
+// The store is the truth of a farm. Who writes what: the scheduler writes runs
+// and the dispatch marks of trials; the aggregator alone writes attempts,
+// results and scores. Every write is idempotent, because every writer may be
+// killed and repeat itself.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// ErrNotFound is returned for a run, a blob or a trial that does not exist.
+var ErrNotFound = errors.New("not found")
+
+// A TrialState says where a trial stands that has been dispatched at least
+// once. Trials never dispatched have no row.
+type TrialState string
+
+const (
+	// Waiting: the next attempt is to be dispatched, not before a time.
+	Waiting TrialState = "waiting"
+	// Dispatched: the current attempt is in the queue or with a worker.
+	Dispatched TrialState = "dispatched"
+	// Done: a result stands.
+	Done TrialState = "done"
+)
+
+// A Trial is the dispatch mark of one trial.
+type Trial struct {
+	Run     string
+	Ordinal int
+	// Attempt is the number of the current attempt, from 1.
+	Attempt int
+	State   TrialState
+	// NotBefore is when a waiting trial may be dispatched.
+	NotBefore time.Time
+	// HoldMicroUSD is the money held for the current attempt.
+	HoldMicroUSD int64
+	// Failures and Losses count earlier attempts that the farm failed or lost
+	// since the trial was last asked to run.
+	Failures int
+	Losses   int
+	// Reported is true when the current attempt has been recorded as failed or
+	// lost, so that the next one is due.
+	Reported bool
+}
+
+// A Row is the standing result of a trial.
+type Row struct {
+	Ordinal int
+	// UID and N of the attempt that carries the result.
+	UID          string
+	N            int
+	Worker       string
+	CostMicroUSD int64
+	TraceID      string
+	Started      time.Time
+	Ended        time.Time
+	Result       eval.Result
+}
+
+// An Attempt is one try at a trial.
+type Attempt struct {
+	UID          string
+	Run          string
+	Ordinal      int
+	N            int
+	Worker       string
+	Outcome      eval.AttemptOutcome
+	Verdict      eval.Verdict
+	Reason       eval.Reason
+	Message      string
+	CostMicroUSD int64
+	TraceID      string
+	Started      time.Time
+	Ended        time.Time
+	// Counts is true for the attempt whose result stands.
+	Counts bool
+}
+
+// A Stored says what became of a committed record.
+type Stored struct {
+	Run     string
+	Ordinal int
+	N       int
+	UID     string
+	Outcome eval.AttemptOutcome
+	// Final is true when the record's result now stands for its trial. It is
+	// false for a superseded attempt, for one that will be followed by another,
+	// and for a record that was stored before.
+	Final  bool
+	Result eval.Result
+}
+
+// A RunFilter selects runs, newest first.
+type RunFilter struct {
+	Suite string
+	// Prefix of the run id.
+	Prefix string
+	// Unfinished keeps only runs that are not done.
+	Unfinished bool
+	Limit      int
+}
+
+// A Mark dispatches one attempt: it creates the trial's row or moves it to
+// Dispatched, and holds money.
+type Mark struct {
+	Ordinal      int
+	Attempt      int
+	HoldMicroUSD int64
+}
+
+// Store is the whole contract. No service asks for all of it; each declares the
+// part that it uses.
+type Store interface {
+	// ID names this store for ever; keys in shared places carry it.
+	ID() string
+	Close() error
+
+	Blobs
+	Runs
+	Trials
+	Results
+
+	// Collect deletes done runs that finished before a time, and blobs that
+	// nothing refers to. With dryRun it only counts.
+	Collect(ctx context.Context, before time.Time, dryRun bool) (Collected, error)
+}
+
+// Collected counts what Collect deleted.
+type Collected struct {
+	Runs, Blobs int
+	Bytes       int64
+}
+
+// Blobs are kept by the sha256 of their plain content.
+type Blobs interface {
+	// PutBlobs stores blobs; one that is there already is left alone. A blob
+	// whose content does not have its sha256 is an error.
+	PutBlobs(ctx context.Context, bs ...eval.Blob) error
+	// GetBlob returns a blob, or ErrNotFound.
+	GetBlob(ctx context.Context, sha256 string) (eval.Blob, error)
+}
+
+// Runs is the table of runs, with the rows of their cells.
+type Runs interface {
+	// CreateRun stores a run with its header and case blobs, in one step.
+	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error
+	// Run returns a run by its full id, or ErrNotFound.
+	Run(ctx context.Context, id string) (eval.Run, error)
+	ListRuns(ctx context.Context, f RunFilter) ([]eval.Run, error)
+	// SetState moves a run to a state, and adds an event.
+	SetState(ctx context.Context, run string, s eval.RunState) error
+	// SetControl records what a person wants of a run.
+	SetControl(ctx context.Context, run string, c eval.Control) error
+	// Finish stores the outcome, verdict, exit code and summary of a run, makes
+	// it done, and adds an event.
+	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
+	// Events returns events of a run (of all runs for "") after a sequence
+	// number, at most limit.
+	Events(ctx context.Context, run string, after int64, limit int) ([]eval.Event, error)
+}
+
+// Trials is the table of dispatch marks.
+type Trials interface {
+	// Dispatch writes marks and the run's new cursor in one step.
+	Dispatch(ctx context.Context, run string, marks []Mark, cursor int) error
+	// Outstanding returns the trials that are not done, by ordinal.
+	Outstanding(ctx context.Context, run string) ([]Trial, error)
+	// Next makes attempt n+1 of a trial due at a time, if n is still its current
+	// attempt and no result stands. It is how the scheduler answers a failed or
+	// lost attempt.
+	Next(ctx context.Context, run string, ordinal, n int, notBefore time.Time) error
+	// Release takes every dispatched trial back to waiting with the next attempt
+	// number, for a run whose former owner is known to be gone.
+	Release(ctx context.Context, run string) (int, error)
+	// Retry makes every trial with one of the verdicts due again, clears its
+	// standing result and takes a done run back to running. It returns how many.
+	Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error)
+}
+
+// Results is what the aggregator writes and what reports read.
+type Results interface {
+	// Commit stores records with their blobs, in one step. The first record of
+	// the current attempt that is final stands: one that is done, or the failure
+	// that uses up the run's Attempts, or the loss that uses up MaxLost. It says
+	// what became of each, in order.
+	Commit(ctx context.Context, rs []eval.Record) ([]Stored, error)
+	// EachResult calls fn with every standing result of a run, by ordinal, in
+	// constant memory.
+	EachResult(ctx context.Context, run string, fn func(Row) error) error
+	// Result returns the standing result of one trial, or ErrNotFound.
+	Result(ctx context.Context, run string, ordinal int) (Row, error)
+	// Counts counts standing results by verdict.
+	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
+	// Attempts returns every attempt at a trial, by number.
+	Attempts(ctx context.Context, run string, ordinal int) ([]Attempt, error)
+	// Spent is the cost of all attempts of a run, superseded ones included.
+	Spent(ctx context.Context, run string) (int64, error)
+}
