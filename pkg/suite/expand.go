@@ -1,0 +1,203 @@
+package suite
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/vars"
+)
+
+// A Selection narrows what a run carries out. Its zero value selects all.
+type Selection struct {
+	// Cases are globs of path.Match over case ids; a case is selected by any.
+	// "a/*" also selects "a/b/c".
+	Cases []string
+	// Tags select cases that have any of them.
+	Tags []string
+	// Axes narrows an axis to values: name to values. Cells that do not use the
+	// axis stay.
+	Axes map[string][]string
+	// Repeats for every selected case, whatever its kind. Zero leaves it to the
+	// suite.
+	Repeats int
+}
+
+// A Matrix is what a suite expands to: its cells over its cases and variants.
+type Matrix struct {
+	Variants []eval.Variant
+	Cells    []eval.Cell
+}
+
+// Trials is the number of trials in all cells.
+func (m Matrix) Trials() int { return eval.Plan{Cells: m.Cells}.Trials() }
+
+// Expand multiplies each case by the axes that it uses. A case uses model and
+// loading if it is an agent case, server if it names none itself, protocol and
+// profile always, and any other axis if it refers to one of its vars or to
+// axis.NAME, or if the axis sets headers or env for a server that the case
+// talks to. Cells come in the order of cases, then of axes and points.
+func Expand(s *eval.Suite, sel Selection) (Matrix, error) {
+	var m Matrix
+	index := map[string]int{}
+	for i, c := range s.Cases {
+		if !sel.includes(c) {
+			continue
+		}
+		used := uses(c, s)
+		for _, axes := range product(s.Axes, used) {
+			if excluded(s.Exclude, c, axes) || !sel.covers(axes) {
+				continue
+			}
+			v := eval.NewVariant(axes)
+			at, ok := index[v.ID]
+			if !ok {
+				at = len(m.Variants)
+				index[v.ID] = at
+				m.Variants = append(m.Variants, v)
+			}
+			m.Cells = append(m.Cells, eval.Cell{Case: i, Variant: at, Repeats: sel.repeats(c, s)})
+		}
+	}
+	if n := m.Trials(); n > MaxTrials {
+		return Matrix{}, fmt.Errorf("the suite expands to %d trials, more than %d", n, MaxTrials)
+	}
+	return m, nil
+}
+
+// MaxTrials bounds the expansion of one suite, so that a slip in a matrix is an
+// error and not a day of work.
+const MaxTrials = 5_000_000
+
+func (sel Selection) includes(c eval.Case) bool {
+	if len(sel.Tags) > 0 && !slices.ContainsFunc(c.Tags, func(t string) bool { return slices.Contains(sel.Tags, t) }) {
+		return false
+	}
+	return len(sel.Cases) == 0 || slices.ContainsFunc(sel.Cases, func(glob string) bool { return matchID(glob, c.ID) })
+}
+
+// matchID matches a glob against an id or any of its leading parts, so that
+// "order/*" selects "order/rejects/1".
+func matchID(glob, id string) bool {
+	for p := id; p != "." && p != "/"; p = path.Dir(p) {
+		if ok, err := path.Match(glob, p); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (sel Selection) covers(axes map[string]string) bool {
+	for name, values := range sel.Axes {
+		if v, used := axes[name]; used && !slices.Contains(values, v) {
+			return false
+		}
+	}
+	return true
+}
+
+func (sel Selection) repeats(c eval.Case, s *eval.Suite) int {
+	if sel.Repeats > 0 {
+		return sel.Repeats
+	}
+	if n := s.CaseRepeats[c.ID]; n > 0 {
+		return n
+	}
+	if c.Kind == eval.KindAgent {
+		return max(1, s.Repeats.N)
+	}
+	return 1
+}
+
+// uses lists the axes of the suite that a case uses, in the suite's order.
+func uses(c eval.Case, s *eval.Suite) []string {
+	names, _ := vars.Names(eval.Encode(c)) // the loader has reported malformed ones
+	refers := map[string]bool{}
+	for _, n := range names {
+		refers[n] = true
+	}
+	var used []string
+	for _, axis := range s.Axes {
+		if usesAxis(c, s, axis, refers) {
+			used = append(used, axis.Name)
+		}
+	}
+	return used
+}
+
+func usesAxis(c eval.Case, s *eval.Suite, axis eval.Axis, refers map[string]bool) bool {
+	switch axis.Name {
+	case eval.AxisModel, eval.AxisLoading:
+		return c.Kind == eval.KindAgent
+	case eval.AxisServer:
+		return c.Server == ""
+	case eval.AxisProtocol, eval.AxisProfile:
+		return true
+	}
+	if refers["axis."+axis.Name] {
+		return true
+	}
+	command, url := talksTo(c, s)
+	for _, p := range axis.Points {
+		if len(p.Env) > 0 && command || len(p.Headers) > 0 && url {
+			return true
+		}
+		for name := range p.Vars {
+			if _, own := c.Vars[name]; !own && refers[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// talksTo says whether the case may talk to a command server and to a URL.
+func talksTo(c eval.Case, s *eval.Suite) (command, url bool) {
+	names := []string{c.Server}
+	if c.Server == "" {
+		names = slices.Collect(maps.Keys(s.Servers))
+	}
+	for _, n := range names {
+		server := s.Servers[n]
+		command = command || len(server.Command) > 0
+		url = url || server.URL != ""
+	}
+	return command, url
+}
+
+// product multiplies the points of the used axes; the first axis varies
+// slowest.
+func product(axes []eval.Axis, used []string) []map[string]string {
+	all := []map[string]string{{}}
+	for _, axis := range axes {
+		if !slices.Contains(used, axis.Name) {
+			continue
+		}
+		var next []map[string]string
+		for _, chosen := range all {
+			for _, p := range axis.Points {
+				more := maps.Clone(chosen)
+				more[axis.Name] = p.Value
+				next = append(next, more)
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+func excluded(exclude []eval.Exclusion, c eval.Case, axes map[string]string) bool {
+	return slices.ContainsFunc(exclude, func(e eval.Exclusion) bool {
+		if e.Tag != "" && !slices.Contains(c.Tags, e.Tag) {
+			return false
+		}
+		for name, value := range e.Axes {
+			if axes[name] != value {
+				return false
+			}
+		}
+		return true
+	})
+}
