@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what the tests need and the machine lacks. It is quiet and quick when
+# there is nothing to do, so every make target that tests calls it first.
+#
+# usage: scripts/setup.sh test [race]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# missing holds the Debian packages to install, and why.
+missing=()
+reasons=()
+need() { # COMMAND PACKAGES REASON
+	have "$1" && return
+	read -ra packages <<<"$2"
+	missing+=("${packages[@]}")
+	reasons+=("$1 ($3)")
+}
+
+servers=suites/reference-servers
+for what in "${@:-test}"; do
+	case "$what" in
+	test)
+		need redis-server redis-server "the queue's tests run on a real Redis"
+		if [[ -f $servers/package.json ]]; then
+			need node nodejs "$servers holds MCP servers written for Node.js"
+			need npm npm "it installs $servers"
+		fi
+		;;
+	race)
+		need "${CC:-gcc}" "gcc libc6-dev" "the race detector links with a C compiler"
+		;;
+	*)
+		say "what is $what? usage: scripts/setup.sh test [race]"
+		exit 2
+		;;
+	esac
+done
+
+if ((${#missing[@]})); then
+	list=$(printf '%s, ' "${reasons[@]}")
+	if ! have apt-get; then
+		say "missing: ${list%, }. This machine has no apt-get: install them with its own package manager and try again."
+		exit 1
+	fi
+	if [[ $(id -u) != 0 ]]; then
+		say "missing: ${list%, }. Run: sudo apt-get install ${missing[*]}"
+		exit 1
+	fi
+	say "installing ${missing[*]} with apt-get"
+	export DEBIAN_FRONTEND=noninteractive
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+		tail -n 20 "$log" >&2
+		say "apt-get could not install ${missing[*]}; its last lines are above"
+		exit 1
+	fi
+fi
+
+# npm writes node_modules/.package-lock.json last, so it tells whether the
+# folder is whole and as new as the lock file.
+if [[ -f $servers/package-lock.json && ! $servers/node_modules/.package-lock.json -nt $servers/package-lock.json ]]; then
+	say "installing the MCP servers of $servers with npm ci"
+	(cd "$servers" && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts </dev/null) || {
+		say "npm ci failed in $servers"
+		exit 1
+	}
+fi
