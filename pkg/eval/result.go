@@ -20,6 +20,12 @@ type Result struct {
 	// Trajectory and Frames are blobs, by sha256.
 	Trajectory string `json:"trajectory,omitempty"`
 	Frames     string `json:"frames,omitempty"`
+	// TrajectoryHash is [Trajectory.Hash]: the sha256, in hex, of the trajectory
+	// with its times left out, for comparing what two runs did.
+	TrajectoryHash string `json:"trajectory_hash,omitempty"`
+	// Stderr is the head of what the server wrote to stderr, for reports, when
+	// the trial did not pass. The trajectory has more of it.
+	Stderr string `json:"stderr,omitempty"`
 }
 
 // Counts of one trial. Steps are those of a script.

@@ -99,11 +99,13 @@ type Rate95 struct {
 
 // CellStats are the numbers of one case in one variant.
 type CellStats struct {
-	Case     string        `json:"case"`
-	Title    string        `json:"title,omitempty"`
-	Variant  string        `json:"variant"`
-	Kind     Kind          `json:"kind"`
-	Tags     []string      `json:"tags,omitempty"`
+	Case    string   `json:"case"`
+	Title   string   `json:"title,omitempty"`
+	Variant string   `json:"variant"`
+	Kind    Kind     `json:"kind"`
+	Tags    []string `json:"tags,omitempty"`
+	// Workflow is true for a case of several steps: reports list them below it.
+	Workflow bool          `json:"workflow,omitempty"`
 	Repeats  int           `json:"repeats"`
 	Counts   VerdictCounts `json:"counts"`
 	Steps    StepCounts    `json:"steps"`
@@ -125,6 +127,8 @@ type Failure struct {
 	Message string  `json:"message,omitempty"`
 	// Scores that did not pass.
 	Scores []Score `json:"scores,omitempty"`
+	// Stderr is the head of what the server wrote to stderr.
+	Stderr string `json:"stderr,omitempty"`
 }
 
 // Percentiles of a set of milliseconds, by integer nearest rank.

@@ -1,6 +1,11 @@
 package eval
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+)
 
 // A Trajectory is what one attempt did, in order: turns with their tool calls
 // and results. Checks look at nothing else.
@@ -17,6 +22,49 @@ type Trajectory struct {
 	Stderr string `json:"stderr,omitempty"`
 	// Exit says how the server's process ended, when it ended by itself.
 	Exit string `json:"exit,omitempty"`
+}
+
+// Hash is the sha256, in hex, of what the server was asked and what it answered,
+// byte for byte. Two attempts that did the same have the same hash: times are
+// left out, and so is what we say ourselves of an attempt (details, findings,
+// the server's stderr and its exit), whose words depend on timing.
+func (t Trajectory) Hash() string {
+	h := sha256.New()
+	var size [8]byte
+	number := func(n int) {
+		binary.BigEndian.PutUint64(size[:], uint64(n))
+		h.Write(size[:])
+	}
+	// Lengths go first, so that no two trajectories write the same bytes.
+	text := func(parts ...string) {
+		for _, p := range parts {
+			number(len(p))
+			h.Write([]byte(p))
+		}
+	}
+	text(t.Server.Name, t.Server.Version, t.Server.Protocol, t.Server.Profile)
+	listing := ""
+	if t.Listing != nil {
+		listing = t.Listing.Fingerprint
+	}
+	text(listing)
+	number(len(t.Turns))
+	for _, turn := range t.Turns {
+		text(turn.Step)
+		number(len(turn.Calls))
+		for _, c := range turn.Calls {
+			o := c.Outcome
+			text(c.Method, c.Tool, c.URI, string(c.Arguments), string(o.Kind), string(o.Reason), string(o.Result))
+			if o.Error == nil {
+				number(0)
+				continue
+			}
+			number(1)
+			number(o.Error.Code)
+			text(o.Error.Message, string(o.Error.Data))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // A Turn is one step of a script with the calls that it took: one, or more when
