@@ -1,0 +1,65 @@
+// Package blob packs content into blobs and keeps them near.
+//
+// A blob is content under the sha256 of its plain bytes, compressed with zstd
+// (RFC 8878). Whoever holds the name can check the content, so blobs may come
+// from anywhere: a database, a worker's upload, a cache. [Unpack] is the check;
+// no content is used before it.
+package blob
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// MaxSize is the largest plain content of a blob, in bytes. It is far above any
+// snapshot or trajectory, and low enough that a decompression bomb does no harm.
+const MaxSize = 256 << 20
+
+// A Store keeps blobs. It is the part of the farm's store that workers see,
+// directly or over HTTP.
+type Store interface {
+	// PutBlobs stores blobs; one that is there already is left alone.
+	PutBlobs(ctx context.Context, bs ...eval.Blob) error
+	// GetBlob returns the blob with a name.
+	GetBlob(ctx context.Context, sha256 string) (eval.Blob, error)
+}
+
+// Pack names and compresses content. It is safe for concurrent use; the encoder
+// behind it is shared and kept by the zstd package.
+func Pack(data []byte) eval.Blob {
+	return eval.Blob{SHA256: name(data), Zstd: zstd.EncodeTo(nil, data)}
+}
+
+// Unpack returns the plain content of a blob. Content that does not have the
+// blob's sha256, is larger than [MaxSize] or is no zstd is an error.
+func Unpack(b eval.Blob) ([]byte, error) { return unpack(b, MaxSize) }
+
+func unpack(b eval.Blob, limit uint64) ([]byte, error) {
+	// A decoder for each call: the shared one of the zstd package allows four
+	// times our limit, and a small decoder is cheap beside the hash.
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(limit))
+	if err != nil {
+		return nil, fmt.Errorf("unpack blob %.64q: %w", b.SHA256, err)
+	}
+	defer dec.Close()
+	data, err := dec.DecodeAll(b.Zstd, nil)
+	if err != nil {
+		return nil, fmt.Errorf("unpack blob %.64q: %w", b.SHA256, err)
+	}
+	if got := name(data); got != b.SHA256 {
+		return nil, fmt.Errorf("unpack blob %.64q: the content has sha256 %s", b.SHA256, got)
+	}
+	return data, nil
+}
+
+// name is the sha256 of plain content in lower-case hex.
+func name(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
