@@ -1,0 +1,96 @@
+package strictyaml
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of one file. They stop accidents and attacks, not work: a suite of
+// thousands of cases stays far below them.
+const (
+	// MaxBytes is the size of a file.
+	MaxBytes = 5 << 20
+	// MaxDepth is how deep lists and maps may nest.
+	MaxDepth = 100
+	// MaxNodes is the number of values and keys, aliases expanded.
+	MaxNodes = 500_000
+)
+
+// Parse reads one YAML document, or one JSON value when the name ends in .json
+// or .jsonl. Problems that are not warnings mean that the tree is incomplete;
+// it is nil when there is nothing to go on with.
+func Parse(name string, data []byte) (*Node, []Problem) {
+	if len(data) > MaxBytes {
+		return nil, []Problem{{File: name, Message: fmt.Sprintf("the file has %d bytes, more than %d", len(data), MaxBytes)}}
+	}
+	src := newSource(name, data)
+	if p, bad := unreadable(src); bad {
+		return nil, []Problem{p}
+	}
+	if ext := path.Ext(name); strings.EqualFold(ext, ".json") || strings.EqualFold(ext, ".jsonl") {
+		return parseJSON(src)
+	}
+	return parseYAML(src)
+}
+
+// unreadable finds bytes that no text file has.
+func unreadable(src *Source) (Problem, bool) {
+	if i := bytes.IndexByte(src.data, 0); i >= 0 {
+		return src.at(i).Problem("the file holds a NUL byte", "is it a text file in UTF-8?"), true
+	}
+	for i := 0; i < len(src.data); {
+		r, size := utf8.DecodeRune(src.data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return src.at(i).Problem(fmt.Sprintf("byte 0x%02x is not UTF-8", src.data[i]), "save the file as UTF-8"), true
+		}
+		i += size
+	}
+	return Problem{}, false
+}
+
+// builder counts what a tree costs and collects its problems.
+type builder struct {
+	src      *Source
+	nodes    int
+	problems []Problem
+}
+
+func (b *builder) report(pos Pos, message, hint string) {
+	b.problems = append(b.problems, pos.Problem(message, hint))
+}
+
+func (b *builder) warn(pos Pos, message, hint string) {
+	p := pos.Problem(message, hint)
+	p.Warning = true
+	b.problems = append(b.problems, p)
+}
+
+// grow counts one more value at a depth; false means that a bound is reached,
+// which it reports once.
+func (b *builder) grow(pos Pos, depth int) bool {
+	b.nodes++
+	switch {
+	case b.nodes > MaxNodes+1:
+		return false
+	case b.nodes == MaxNodes+1:
+		b.report(pos, fmt.Sprintf("the file has more than %d values", MaxNodes), "aliases count with all that they stand for")
+		return false
+	case depth > MaxDepth:
+		b.report(pos, fmt.Sprintf("more than %d levels deep", MaxDepth), "")
+		return false
+	}
+	return true
+}
+
+// add puts a field into a map, unless the key is there already.
+func (b *builder) add(n *Node, seen map[string]Pos, key, value *Node) {
+	if before, dup := seen[key.Text]; dup {
+		b.report(key.Pos, "duplicate key "+Quote(key.Text), fmt.Sprintf("it is already in line %d", before.Line))
+		return
+	}
+	seen[key.Text] = key.Pos
+	n.Fields = append(n.Fields, Field{key, value})
+}
