@@ -111,7 +111,8 @@ type CellStats struct {
 	Steps    StepCounts    `json:"steps"`
 	PassRate Rate95        `json:"pass_rate"`
 	Latency  Percentiles   `json:"latency"`
-	// Failure is the first trial of the cell that did not pass, by ordinal.
+	// Failure is the trial that explains the cell: the first fail by ordinal,
+	// else the first error, else the first other trial that did not pass.
 	Failure *Failure `json:"failure,omitempty"`
 	// Warnings of catalog rules, and findings.
 	Warnings []string `json:"warnings,omitempty"`

@@ -1,0 +1,86 @@
+package aggregate
+
+import (
+	"fmt"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// Decide sets the verdict of a run, its exit code and the reasons for it.
+//
+// Script and catalog cases must all pass. A fail is [eval.ExitGateFailed], an
+// error [eval.ExitInfra], an unjudged or unfinished trial
+// [eval.ExitInconclusive]; when several apply, the first of these three. A
+// pass_rate rule for the kind loosens this for fails: they are accepted while
+// the observed share of passes satisfies the rule.
+//
+// An interrupt by a signal is not decided here: the process that got it knows.
+func Decide(s *eval.Summary, snap eval.Snapshot) {
+	var failed, broken, open, notes []string
+	for _, kind := range []eval.Kind{eval.KindScript, eval.KindCatalog} {
+		c := s.Kinds[kind].Counts
+		if c.Fail > 0 {
+			said := fmt.Sprintf("%s: %d of %d failed", kind, c.Fail, total(c))
+			rule, loose := snap.Gate.PassRate[kind]
+			switch share := float64(c.Pass) / float64(c.Pass+c.Fail); {
+			case !loose:
+				failed = append(failed, said)
+			case holds(share, rule):
+				notes = append(notes, fmt.Sprintf("%s; pass_rate %.4g satisfies %s %g", said, share, rule.Op, rule.Bound))
+			default:
+				failed = append(failed, fmt.Sprintf("%s; pass_rate %.4g, want %s %g", said, share, rule.Op, rule.Bound))
+			}
+		}
+		if c.Error > 0 {
+			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict", kind, c.Error, total(c)))
+		}
+		if c.Unjudged > 0 {
+			open = append(open, fmt.Sprintf("%s: %d of %d are unjudged", kind, c.Unjudged, total(c)))
+		}
+	}
+	if n := s.Counts.Unfinished; n > 0 {
+		open = append(open, fmt.Sprintf("the run is %s with %d of %d trials unfinished", s.Outcome, n, s.Trials))
+	}
+	if s.Trials == 0 {
+		open = append(open, "the run has no trials")
+	}
+
+	verdict, code := eval.RunPass, eval.ExitOK
+	switch {
+	case len(failed) > 0:
+		verdict, code = eval.RunFail, eval.ExitGateFailed
+	case len(broken) > 0:
+		verdict, code = eval.RunError, eval.ExitInfra
+	case len(open) > 0:
+		verdict, code = eval.RunInconclusive, eval.ExitInconclusive
+	}
+	s.Verdict, s.ExitCode, s.Reasons = verdict, int(code), nil
+	for _, list := range [][]string{failed, broken, open, notes} {
+		s.Reasons = append(s.Reasons, list...)
+	}
+}
+
+func total(c eval.VerdictCounts) int {
+	n := 0
+	for _, v := range eval.Verdicts() {
+		n += c.Of(v)
+	}
+	return n
+}
+
+// holds says whether a number satisfies a rule. The loader lets no other
+// operator through; one that came all the same would never be satisfied.
+func holds(x float64, r eval.Rule) bool {
+	switch r.Op {
+	case ">=":
+		return x >= r.Bound
+	case ">":
+		return x > r.Bound
+	case "<=":
+		return x <= r.Bound
+	case "<":
+		return x < r.Bound
+	default:
+		return false
+	}
+}

@@ -1,0 +1,137 @@
+package aggregate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+func TestDecide(t *testing.T) {
+	const script, catalog, agent = eval.KindScript, eval.KindCatalog, eval.KindAgent
+	type counts = map[eval.Kind]eval.VerdictCounts
+	loose := eval.Gate{PassRate: map[eval.Kind]eval.Rule{script: {Op: ">=", Bound: 0.95}}}
+	tests := []struct {
+		name    string
+		outcome eval.RunOutcome
+		gate    eval.Gate
+		counts  counts
+		verdict eval.RunVerdict
+		code    eval.ExitCode
+		first   string // part of the first reason; empty for no reasons
+	}{
+		{name: "all pass", counts: counts{script: {Pass: 12}, catalog: {Pass: 1}}, verdict: eval.RunPass, code: 0},
+		{
+			name: "a script case fails", counts: counts{script: {Pass: 11, Fail: 1}},
+			verdict: eval.RunFail, code: 1, first: "script: 1 of 12 failed",
+		},
+		{
+			name: "a catalog case fails", counts: counts{script: {Pass: 12}, catalog: {Fail: 1}},
+			verdict: eval.RunFail, code: 1, first: "catalog: 1 of 1 failed",
+		},
+		{
+			name: "an error", counts: counts{script: {Pass: 11, Error: 1}},
+			verdict: eval.RunError, code: 3, first: "script: 1 of 12 ended in an error",
+		},
+		{
+			name: "a fail before an error", counts: counts{script: {Pass: 10, Fail: 1, Error: 1}},
+			verdict: eval.RunFail, code: 1, first: "failed",
+		},
+		{
+			name: "a fail of one kind before an error of another", counts: counts{script: {Error: 1}, catalog: {Fail: 1}},
+			verdict: eval.RunFail, code: 1, first: "catalog: 1 of 1 failed",
+		},
+		{
+			name: "unjudged", counts: counts{script: {Pass: 11, Unjudged: 1}},
+			verdict: eval.RunInconclusive, code: 4, first: "unjudged",
+		},
+		{
+			name: "an error before unfinished", outcome: eval.OutcomeRunCancelled, counts: counts{script: {Error: 1, Unfinished: 1}},
+			verdict: eval.RunError, code: 3, first: "error",
+		},
+		{
+			name: "cancelled with trials unfinished", outcome: eval.OutcomeRunCancelled, counts: counts{script: {Pass: 10, Unfinished: 2}},
+			verdict: eval.RunInconclusive, code: 4, first: "the run is cancelled with 2 of 12 trials unfinished",
+		},
+		{
+			name: "interrupted with trials unfinished", outcome: eval.OutcomeInterrupted, counts: counts{catalog: {Unfinished: 1}},
+			verdict: eval.RunInconclusive, code: 4, first: "interrupted",
+		},
+		{
+			name: "interrupted after a fail", outcome: eval.OutcomeInterrupted, counts: counts{script: {Fail: 1, Unfinished: 9}},
+			verdict: eval.RunFail, code: 1, first: "script: 1 of 10 failed",
+		},
+		{
+			name: "cancelled when all was done", outcome: eval.OutcomeRunCancelled, counts: counts{script: {Pass: 12}},
+			verdict: eval.RunPass, code: 0,
+		},
+		{
+			name: "agent trials unfinished by the budget", outcome: eval.OutcomeBudgetExhausted, counts: counts{agent: {Pass: 3, Unfinished: 7}},
+			verdict: eval.RunInconclusive, code: 4, first: "budget_exhausted",
+		},
+		{name: "agent fails alone are no gate", counts: counts{agent: {Pass: 3, Fail: 7}}, verdict: eval.RunPass, code: 0},
+		{
+			name: "a rule exactly met", gate: loose, counts: counts{script: {Pass: 19, Fail: 1}},
+			verdict: eval.RunPass, code: 0, first: "script: 1 of 20 failed; pass_rate 0.95 satisfies >= 0.95",
+		},
+		{
+			name: "a rule missed", gate: loose, counts: counts{script: {Pass: 18, Fail: 2}},
+			verdict: eval.RunFail, code: 1, first: "script: 2 of 20 failed; pass_rate 0.9, want >= 0.95",
+		},
+		{
+			name: "a rule for another kind", gate: loose, counts: counts{catalog: {Pass: 99, Fail: 1}},
+			verdict: eval.RunFail, code: 1, first: "catalog: 1 of 100 failed",
+		},
+		{
+			name: "a rule loosens fails, not errors", gate: loose, counts: counts{script: {Pass: 98, Fail: 1, Error: 1}},
+			verdict: eval.RunError, code: 3, first: "script: 1 of 100 ended in an error",
+		},
+		{
+			name: "a rule's share leaves errors out", gate: loose, counts: counts{script: {Pass: 18, Fail: 1, Error: 1}},
+			verdict: eval.RunFail, code: 1, first: "pass_rate 0.9474",
+		},
+		{name: "nothing ran", counts: counts{}, verdict: eval.RunInconclusive, code: 4, first: "no trials"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := eval.Summary{Outcome: eval.OutcomeComplete, Kinds: map[eval.Kind]eval.KindStats{}}
+			if tt.outcome != "" {
+				s.Outcome = tt.outcome
+			}
+			for kind, c := range tt.counts {
+				s.Kinds[kind] = eval.KindStats{Counts: c}
+				addCounts(&s.Counts, c)
+			}
+			s.Trials = total(s.Counts)
+			Decide(&s, eval.Snapshot{Gate: tt.gate})
+			if s.Verdict != tt.verdict || s.ExitCode != int(tt.code) {
+				t.Errorf("got verdict %s and exit code %d, want %s and %d (reasons %q)", s.Verdict, s.ExitCode, tt.verdict, tt.code, s.Reasons)
+			}
+			switch {
+			case tt.first == "" && len(s.Reasons) > 0:
+				t.Errorf("got reasons %q, want none", s.Reasons)
+			case tt.first != "" && (len(s.Reasons) == 0 || !strings.Contains(s.Reasons[0], tt.first)):
+				t.Errorf("got reasons %q, want the first to say %q", s.Reasons, tt.first)
+			}
+		})
+	}
+}
+
+func TestHolds(t *testing.T) {
+	tests := []struct {
+		op               string
+		under, at, above bool
+	}{
+		{">=", false, true, true},
+		{">", false, false, true},
+		{"<=", true, true, false},
+		{"<", true, false, false},
+		{"~", false, false, false},
+	}
+	for _, tt := range tests {
+		r := eval.Rule{Op: tt.op, Bound: 0.5}
+		if under, at, above := holds(0.4, r), holds(0.5, r), holds(0.6, r); under != tt.under || at != tt.at || above != tt.above {
+			t.Errorf("0.4, 0.5 and 0.6 %s 0.5: got %t, %t, %t, want %t, %t, %t", tt.op, under, at, above, tt.under, tt.at, tt.above)
+		}
+	}
+}
