@@ -45,7 +45,7 @@ func check(pointer string, expected any, filled bool) []error {
 	case map[string]any:
 		matchers := isMatcher(v)
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			at := pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+			at := pointer + "/" + strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 			switch {
 			case !matchers:
 				problems = append(problems, check(at, v[key], filled)...)
@@ -76,7 +76,7 @@ func isPlaceholder(operand any) bool {
 
 // takesExpectation says whether a matcher's operand may hold matchers.
 func takesExpectation(name string) bool {
-	return slices.Contains([]string{"$any", "$not", "$length", "$contains"}, name)
+	return name == "$any" || name == "$not" || name == "$length" || name == "$contains"
 }
 
 // matcherNames lists the matchers, for the hint of a typo.

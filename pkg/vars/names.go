@@ -67,9 +67,8 @@ func walk(tree any, pointer string, change func(string) (any, error)) (any, erro
 			}
 		}
 	case map[string]any:
-		escape := strings.NewReplacer("~", "~0", "/", "~1")
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if v[key], err = walk(v[key], pointer+"/"+escape.Replace(key), change); err != nil {
+			if v[key], err = walk(v[key], pointer+"/"+strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1"), change); err != nil {
 				return nil, err
 			}
 		}
