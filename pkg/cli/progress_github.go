@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxAnnotations is how many errors GitHub shows of one step; it drops the rest.
+const maxAnnotations = 10
+
+// annotation is the workflow command that makes GitHub Actions show a failure
+// beside the job. See "Workflow commands for GitHub Actions" in its docs.
+func annotation(f Finished) string {
+	title := fmt.Sprintf("%s: %s", f.Verdict, trialName(f.Case, f.Variant, f.Repeat))
+	return fmt.Sprintf("::error title=%s::%s", escapeProperty(title), escapeData(defuse(explain(f))))
+}
+
+// escapeData escapes the text of a workflow command.
+func escapeData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+// escapeProperty escapes the value of a workflow command's property.
+func escapeProperty(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}
+
+// defuse breaks the older form of a workflow command, ##[name], which the runner
+// obeys anywhere in a line. The newer form, ::name::, counts only at the start
+// of a line, and every line of ours starts with the time of day.
+func defuse(s string) string { return strings.ReplaceAll(s, "##[", "## [") }
