@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/suite"
+)
+
+// ErrEmpty is returned by Create when the selection matches no trial.
+var ErrEmpty = errors.New("the selection matches no case")
+
+// A Request asks for a run.
+type Request struct {
+	Suite *suite.Loaded
+	// Selection narrows the suite.
+	Selection suite.Selection
+	// Seed of the order and of the trials.
+	Seed uint64
+	// Git commit of the suite file, if known.
+	Git *eval.Git
+	// Version of this evalfarm.
+	Version string
+	// Attempts and MaxLost; zero means 3 and 10.
+	Attempts, MaxLost int
+	Priority          int
+}
+
+// A Creator stores new runs.
+type Creator interface {
+	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error
+}
+
+// Create freezes a suite into a run and stores it. Nothing is dispatched before
+// a scheduler adopts it.
+func Create(ctx context.Context, s Creator, req Request) (eval.Run, error) {
+	run, blobs, err := freeze(req, time.Now())
+	if err != nil {
+		return eval.Run{}, err
+	}
+	if err := s.CreateRun(ctx, run, blobs); err != nil {
+		return eval.Run{}, fmt.Errorf("store run %s: %w", run.ID, err)
+	}
+	return run, nil
+}
+
+// freeze makes the run, and the blobs of its header and cases.
+func freeze(req Request, now time.Time) (eval.Run, []eval.Blob, error) {
+	loaded := req.Suite
+	matrix, err := suite.Expand(&loaded.Suite, req.Selection)
+	if err != nil {
+		return eval.Run{}, nil, fmt.Errorf("expand suite %s: %w", loaded.Suite.Name, err)
+	}
+	if len(matrix.Cells) == 0 {
+		return eval.Run{}, nil, ErrEmpty
+	}
+	snap := eval.Snapshot{
+		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git,
+		Servers: loaded.Suite.Servers, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
+		Plan: eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
+		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
+	}
+	var blobs []eval.Blob
+	for _, c := range loaded.Suite.Cases {
+		b := blob.Pack(eval.Encode(c))
+		blobs = append(blobs, b)
+		snap.Cases = append(snap.Cases, eval.CaseRef{
+			ID: c.ID, Title: c.Title, Kind: c.Kind, Tags: c.Tags, Workflow: c.Workflow, Blob: b.SHA256,
+		})
+	}
+	header := blob.Pack(eval.Encode(snap))
+	run := eval.Run{
+		ID: newRunID(now), Suite: snap.Suite, SuiteHash: snap.SuiteHash, SuitePath: loaded.Path,
+		State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256,
+		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
+		Priority: or(req.Priority, 1), Created: now.UTC(),
+	}
+	return run, append(blobs, header), nil
+}
+
+func or(n, otherwise int) int {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// newRunID makes "r-YYYYMMDD-" and six letters of base32, which is 30 bits.
+func newRunID(now time.Time) string {
+	return "r-" + now.UTC().Format("20060102") + "-" + rand.Text()[:6]
+}

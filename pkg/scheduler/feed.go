@@ -1,0 +1,139 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// feed keeps a shallow window of trials in the queue. Each free place goes to
+// the run that has the fewest outstanding trials for its priority, so a small
+// run is not starved by a large one, and a run of a million trials costs no
+// more memory than one of a hundred.
+func (s *Scheduler) feed(ctx context.Context, runs []*running) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	free, err := s.free(ctx, runs)
+	if err != nil {
+		return err
+	}
+	batches := make([]batch, len(runs))
+	for i, r := range runs {
+		batches[i] = newBatch(r)
+	}
+	for ; free > 0; free-- {
+		next := -1
+		for i := range batches {
+			if !batches[i].empty() && (next < 0 || batches[i].share() < batches[next].share()) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		batches[next].take()
+	}
+	for i := range batches {
+		if err := s.dispatch(ctx, &batches[i]); err != nil {
+			return fmt.Errorf("run %s: %w", batches[i].r.run.ID, err)
+		}
+	}
+	return nil
+}
+
+// free is how many trials the window has room for.
+func (s *Scheduler) free(ctx context.Context, runs []*running) (int, error) {
+	window := s.opts.Window
+	if window <= 0 {
+		if time.Since(s.counted) > tick {
+			slots, err := s.queue.Slots(ctx)
+			if err != nil {
+				return 0, fmt.Errorf("count slots: %w", err)
+			}
+			s.slots, s.counted = slots, time.Now()
+		}
+		window = min(max(3*s.slots, 50), 1000)
+	}
+	for _, r := range runs {
+		window -= len(r.dispatched())
+	}
+	return window, nil
+}
+
+// A batch is what one run is given in one round.
+type batch struct {
+	r       *running
+	weight  int
+	open    int           // outstanding before the round
+	waiting []store.Trial // due again, by ordinal; they go before new trials
+	taken   []store.Trial
+	cursor  int
+}
+
+func newBatch(r *running) batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := batch{r: r, weight: max(1, r.run.Priority), cursor: r.run.Cursor}
+	now := time.Now()
+	for _, t := range r.outstanding {
+		switch {
+		case t.State == store.Dispatched:
+			b.open++
+		case !t.NotBefore.After(now):
+			b.waiting = append(b.waiting, t)
+		}
+	}
+	slices.SortFunc(b.waiting, func(a, b store.Trial) int { return a.Ordinal - b.Ordinal })
+	return b
+}
+
+func (b *batch) empty() bool { return len(b.waiting) == 0 && b.cursor >= b.r.run.Trials }
+
+func (b *batch) share() float64 { return float64(b.open+len(b.taken)) / float64(b.weight) }
+
+func (b *batch) take() {
+	var t store.Trial
+	if len(b.waiting) > 0 {
+		t, b.waiting = b.waiting[0], b.waiting[1:]
+	} else {
+		t = store.Trial{Run: b.r.run.ID, Ordinal: b.cursor, Attempt: 1}
+		b.cursor++
+	}
+	t.State = store.Dispatched
+	b.taken = append(b.taken, t)
+}
+
+// dispatch marks a batch in the store, then puts it into the queue. If we die
+// in between, Adopt puts it there.
+func (s *Scheduler) dispatch(ctx context.Context, b *batch) error {
+	if len(b.taken) == 0 {
+		return nil
+	}
+	r := b.r
+	if r.run.State == eval.RunQueued {
+		if err := s.store.SetState(ctx, r.run.ID, eval.RunRunning); err != nil {
+			return fmt.Errorf("start: %w", err)
+		}
+		r.run.State = eval.RunRunning
+	}
+	marks := make([]store.Mark, len(b.taken))
+	for i, t := range b.taken {
+		marks[i] = store.Mark{Ordinal: t.Ordinal, Attempt: t.Attempt}
+	}
+	if err := s.store.Dispatch(ctx, r.run.ID, marks, b.cursor); err != nil {
+		return fmt.Errorf("mark trials: %w", err)
+	}
+	// Known before it is in the queue, because its record may be back at once.
+	r.mu.Lock()
+	r.run.Cursor = b.cursor
+	for _, t := range b.taken {
+		r.outstanding[t.Ordinal] = t
+	}
+	r.mu.Unlock()
+	return s.enqueue(ctx, r, b.taken)
+}

@@ -1,0 +1,130 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// round does what is due for every run, once. An error of one run does not keep
+// the others from their turn.
+func (s *Scheduler) round(ctx context.Context) error {
+	s.mu.Lock()
+	runs := slices.SortedFunc(maps.Values(s.runs), func(a, b *running) int { return cmp.Compare(a.run.ID, b.run.ID) })
+	s.mu.Unlock()
+	var errs []error
+	var live []*running
+	for _, r := range runs {
+		going, err := s.attend(ctx, r)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("run %s: %w", r.run.ID, err))
+		} else if going {
+			live = append(live, r)
+		}
+	}
+	if err := s.feed(ctx, live); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// attend follows a run's control, audits it when that is due, answers failures
+// and finishes it. It says whether the run wants to be fed.
+func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err error) {
+	if err := s.follow(ctx, r); err != nil {
+		return false, err
+	}
+	if time.Since(r.audited) >= s.opts.Audit {
+		if err := s.audit(ctx, r); err != nil {
+			return false, err
+		}
+	}
+	if r.run.Control == eval.ControlCancel {
+		return false, s.wind(ctx, r)
+	}
+	if err := s.answer(ctx, r); err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	over := r.finished >= r.run.Trials
+	r.mu.Unlock()
+	if over {
+		return false, s.finish(ctx, r, eval.OutcomeComplete)
+	}
+	return r.run.Control == eval.ControlRun, nil
+}
+
+// follow reads what a person asked for, perhaps in another process, and tells
+// the workers.
+func (s *Scheduler) follow(ctx context.Context, r *running) error {
+	if time.Since(r.followed) < tick {
+		return nil
+	}
+	r.followed = time.Now()
+	now, err := s.store.Run(ctx, r.run.ID)
+	if err != nil {
+		return fmt.Errorf("read control: %w", err)
+	}
+	if now.Control == r.run.Control {
+		return nil
+	}
+	if err := s.queue.Control(ctx, r.run.ID, now.Control); err != nil {
+		return fmt.Errorf("pass on control %s: %w", now.Control, err)
+	}
+	r.run.Control = now.Control
+	return nil
+}
+
+// answer makes the next attempt of every trial due whose attempt was reported
+// as failed or lost.
+func (s *Scheduler) answer(ctx context.Context, r *running) error {
+	r.mu.Lock()
+	var due []store.Trial
+	for _, t := range r.outstanding {
+		if t.Reported && t.State == store.Dispatched {
+			due = append(due, t)
+		}
+	}
+	r.mu.Unlock()
+	for _, t := range due {
+		at := time.Now()
+		if t.Failures > 0 {
+			at = at.Add(s.opts.Backoff(t.Failures))
+		}
+		if err := s.store.Next(ctx, r.run.ID, t.Ordinal, t.Attempt, at); err != nil {
+			return fmt.Errorf("follow attempt %d of trial %d: %w", t.Attempt, t.Ordinal, err)
+		}
+		r.mu.Lock()
+		if _, still := r.outstanding[t.Ordinal]; still {
+			t.Attempt++
+			t.State, t.NotBefore, t.Reported = store.Waiting, at, false
+			r.outstanding[t.Ordinal] = t
+		}
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// wind ends a cancelled run: it empties the queue of its trials and finishes
+// once no worker holds one any more.
+func (s *Scheduler) wind(ctx context.Context, r *running) error {
+	out := r.dispatched()
+	busy, err := s.busy(ctx, r, out)
+	if err != nil {
+		return err
+	}
+	if busy {
+		return nil
+	}
+	if err := s.queue.Delete(ctx, r.jobs(out)); err != nil {
+		return fmt.Errorf("empty the queue: %w", err)
+	}
+	return s.finish(ctx, r, eval.OutcomeRunCancelled)
+}

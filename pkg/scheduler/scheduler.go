@@ -1,0 +1,317 @@
+// Package scheduler turns suites into runs and keeps their trials moving: it
+// freezes what a run is, dispatches trials in order through a shallow window,
+// answers failed and lost attempts with the next one, and finishes the run.
+//
+// It decides from the store alone. What it holds in memory is a copy that each
+// audit renews, so a killed scheduler loses nothing: Adopt takes the run up
+// again.
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// Store is the part of the store that the scheduler uses.
+type Store interface {
+	store.Blobs
+	store.Runs
+	store.Trials
+	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
+	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
+	Spent(ctx context.Context, run string) (int64, error)
+}
+
+// A Recorder keeps records, as the aggregator does. The scheduler records the
+// attempts whose worker is lost.
+type Recorder interface {
+	Put(ctx context.Context, rs ...eval.Record) error
+}
+
+// Options of a scheduler.
+type Options struct {
+	// Audit is the time between two audits of outstanding trials. Zero means 5 s.
+	Audit time.Duration
+	// Window bounds how many trials may be outstanding at once. Zero means three
+	// times the slots of the living workers, at least 50 and at most 1000.
+	Window int
+	// Backoff is the wait before the attempt that follows n failures. Nil means
+	// 1 s · 2^(n-1) with full jitter, at most a minute.
+	Backoff func(failures int) time.Duration
+	// Logger for what nobody else is told. Nil discards.
+	Logger *slog.Logger
+}
+
+// A Scheduler keeps runs moving. Make one with New.
+type Scheduler struct {
+	store    Store
+	queue    jobs.Queue
+	recorder Recorder
+	opts     Options
+	log      *slog.Logger
+	wake     chan struct{}
+
+	// slots of the living workers as of counted; only Run touches them.
+	slots   int
+	counted time.Time
+
+	mu   sync.Mutex // guards runs
+	runs map[string]*running
+}
+
+// running is the scheduler's copy of a run that it keeps moving. Only the
+// goroutine of Run touches it, but for done and the fields under the mutex.
+type running struct {
+	run      eval.Run
+	snapshot eval.Snapshot
+	followed time.Time     // when the control was last read
+	done     chan struct{} // closed when the run is done or given up
+	err      error         // why it was given up; read after done
+	summary  eval.Summary  // read after done
+
+	mu          sync.Mutex // guards the following fields
+	outstanding map[int]store.Trial
+	finished    int
+	audited     time.Time
+}
+
+// New makes a scheduler over a store, a queue and a recorder.
+func New(s Store, q jobs.Queue, r Recorder, o Options) *Scheduler {
+	if o.Audit <= 0 {
+		o.Audit = 5 * time.Second
+	}
+	if o.Backoff == nil {
+		o.Backoff = fullJitter
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Scheduler{
+		store: s, queue: q, recorder: r, opts: o, log: o.Logger,
+		wake: make(chan struct{}, 1),
+		runs: map[string]*running{},
+	}
+}
+
+func fullJitter(failures int) time.Duration {
+	ceiling := min(time.Second<<min(max(failures-1, 0), 6), time.Minute)
+	return rand.N(ceiling)
+}
+
+// tick is how often the scheduler looks without being woken: it bounds how late
+// it notices a control that another process wrote to the store.
+const tick = 250 * time.Millisecond
+
+// Run keeps adopted runs moving until ctx ends.
+func (s *Scheduler) Run(ctx context.Context) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		if err := s.round(ctx); err != nil && ctx.Err() == nil {
+			// A store or queue that is away comes back, or a person stops us;
+			// nothing is lost by trying again.
+			s.log.ErrorContext(ctx, "scheduling round", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// Wake asks for a round soon. It never blocks.
+func (s *Scheduler) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Stored tells the scheduler what became of a record, so that it need not ask
+// the store. The aggregator calls it.
+func (s *Scheduler) Stored(st store.Stored) {
+	s.mu.Lock()
+	r := s.runs[st.Run]
+	s.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	t, known := r.outstanding[st.Ordinal]
+	switch {
+	case !known:
+	case st.Final:
+		delete(r.outstanding, st.Ordinal)
+		r.finished++
+	case st.N == t.Attempt && st.Outcome != eval.AttemptDone && !t.Reported:
+		t.Reported = true
+		if st.Outcome == eval.AttemptFailed {
+			t.Failures++
+		} else {
+			t.Losses++
+		}
+		r.outstanding[st.Ordinal] = t
+	}
+	r.mu.Unlock()
+	s.Wake()
+}
+
+// Adopt takes up a run that is in the store: a new one, or one whose former
+// scheduler is gone. With workersGone, the workers of that time are known to be
+// gone too, as in a farm of one process, so every attempt that was out is
+// followed by the next at once.
+func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) error {
+	run, err := s.store.Run(ctx, id)
+	if err != nil {
+		return fmt.Errorf("adopt run %s: %w", id, err)
+	}
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(ctx, s.store, run.Header, &snap); err != nil {
+		return fmt.Errorf("adopt run %s: %w", id, err)
+	}
+	if workersGone {
+		if _, err := s.store.Release(ctx, id); err != nil {
+			return fmt.Errorf("adopt run %s: %w", id, err)
+		}
+	}
+	r := &running{run: run, snapshot: snap, done: make(chan struct{})}
+	if err := s.reload(ctx, r); err != nil {
+		return fmt.Errorf("adopt run %s: %w", id, err)
+	}
+	if err := s.queue.Control(ctx, id, run.Control); err != nil {
+		return fmt.Errorf("adopt run %s: %w", id, err)
+	}
+	// What the queue still holds is refused as a duplicate; what it lost is
+	// there again.
+	if err := s.enqueue(ctx, r, r.dispatched()); err != nil {
+		return fmt.Errorf("adopt run %s: %w", id, err)
+	}
+	s.mu.Lock()
+	s.runs[id] = r
+	s.mu.Unlock()
+	s.Wake()
+	return nil
+}
+
+// Wait blocks until a run is done and returns its summary. If ctx ends first,
+// the run stays as it is and can be adopted again.
+func (s *Scheduler) Wait(ctx context.Context, id string) (eval.Summary, error) {
+	s.mu.Lock()
+	r := s.runs[id]
+	s.mu.Unlock()
+	if r == nil {
+		return eval.Summary{}, fmt.Errorf("wait for run %s: %w", id, store.ErrNotFound)
+	}
+	select {
+	case <-ctx.Done():
+		return eval.Summary{}, context.Cause(ctx)
+	case <-r.done:
+		return r.summary, r.err
+	}
+}
+
+// reload renews the copy of what the store says of a run.
+func (s *Scheduler) reload(ctx context.Context, r *running) error {
+	// Counted first: a result that arrives between the two reads is then counted
+	// as outstanding once more, and corrected by the next reload; the other way
+	// round it would be counted twice, and the run would end early.
+	counts, err := s.store.Counts(ctx, r.run.ID)
+	if err != nil {
+		return fmt.Errorf("count results: %w", err)
+	}
+	trials, err := s.store.Outstanding(ctx, r.run.ID)
+	if err != nil {
+		return fmt.Errorf("read outstanding trials: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.outstanding = make(map[int]store.Trial, len(trials))
+	for _, t := range trials {
+		r.outstanding[t.Ordinal] = t
+	}
+	r.finished = total(counts)
+	r.audited = time.Now()
+	return nil
+}
+
+func total(c eval.VerdictCounts) int {
+	n := 0
+	for _, v := range eval.Verdicts() {
+		n += c.Of(v)
+	}
+	return n
+}
+
+// dispatched lists the attempts that should be in the queue or with a worker.
+func (r *running) dispatched() []store.Trial {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ts []store.Trial
+	for _, t := range r.outstanding {
+		if t.State == store.Dispatched && !t.Reported {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
+func (s *Scheduler) enqueue(ctx context.Context, r *running, ts []store.Trial) error {
+	if len(ts) == 0 {
+		return nil
+	}
+	js := r.jobs(ts)
+	// Announced before it is enqueued, so that a late delivery of the attempt
+	// before can no longer be claimed.
+	var later []jobs.Job
+	for _, j := range js {
+		if j.Attempt > 1 {
+			later = append(later, j)
+		}
+	}
+	if len(later) > 0 {
+		if err := s.queue.Supersede(ctx, later); err != nil {
+			return fmt.Errorf("announce attempts: %w", err)
+		}
+	}
+	if err := s.queue.Enqueue(ctx, js); err != nil {
+		return fmt.Errorf("enqueue trials: %w", err)
+	}
+	return nil
+}
+
+func (r *running) jobs(ts []store.Trial) []jobs.Job {
+	js := make([]jobs.Job, len(ts))
+	for i, t := range ts {
+		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header}
+	}
+	return js
+}
+
+// A Progress says how far a run is.
+type Progress struct {
+	Done, Outstanding, Total int
+}
+
+// Progress of a run that this scheduler keeps moving.
+func (s *Scheduler) Progress(id string) Progress {
+	s.mu.Lock()
+	r := s.runs[id]
+	s.mu.Unlock()
+	if r == nil {
+		return Progress{}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Progress{Done: r.finished, Outstanding: len(r.outstanding), Total: r.run.Trials}
+}
