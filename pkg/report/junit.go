@@ -1,0 +1,285 @@
+package report
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// JUnit writes the summary for CI systems: the run is <testsuites>, each
+// variant a <testsuite>, each cell a <testcase>. The steps of a workflow are
+// test cases of their own, "case/step". A fail is a <failure>, an error an
+// <error>, whatever has no answer is <skipped> and says why.
+//
+// Times are seconds: of a cell the median of its trials' time in tools, of a
+// step the time of its calls.
+func JUnit(w io.Writer, s eval.Summary) error {
+	run := junitRun{
+		Name:       clean(s.Suite + " " + s.Run),
+		Time:       seconds(float64(s.Finished.Sub(s.Started).Milliseconds())),
+		Properties: runProperties(s),
+	}
+	if s.Finished.IsZero() {
+		run.Time = seconds(0)
+	}
+	suites := map[string]*junitSuite{}
+	for _, c := range s.Cells {
+		suite := suites[c.Variant]
+		if suite == nil {
+			suite = &junitSuite{Name: clean(suiteName(s.Suite, c.Variant)), Timestamp: s.Started.UTC().Format(time.RFC3339)}
+			suites[c.Variant] = suite
+			run.Suites = append(run.Suites, suite)
+		}
+		for _, tc := range testCases(s.Suite, c) {
+			suite.add(tc)
+		}
+	}
+	for _, suite := range run.Suites {
+		suite.Time = seconds(suite.ms)
+		run.Tests += suite.Tests
+		run.Failures += suite.Failures
+		run.Errors += suite.Errors
+		run.Skipped += suite.Skipped
+	}
+	out := bufio.NewWriter(w)
+	fmt.Fprint(out, xml.Header)
+	enc := xml.NewEncoder(out)
+	enc.Indent("", "  ")
+	if err := enc.Encode(run); err != nil {
+		return fmt.Errorf("report run %s as JUnit: %w", s.Run, err)
+	}
+	fmt.Fprintln(out)
+	return out.Flush()
+}
+
+type junitRun struct {
+	XMLName    xml.Name        `xml:"testsuites"`
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Suites     []*junitSuite   `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name      string      `xml:"name,attr"`
+	Tests     int         `xml:"tests,attr"`
+	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
+	Skipped   int         `xml:"skipped,attr"`
+	Time      string      `xml:"time,attr"`
+	Timestamp string      `xml:"timestamp,attr"`
+	Cases     []junitCase `xml:"testcase"`
+
+	ms float64
+}
+
+type junitCase struct {
+	Name       string          `xml:"name,attr"`
+	Class      string          `xml:"classname,attr"`
+	Time       string          `xml:"time,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Failure    *junitProblem   `xml:"failure"`
+	Error      *junitProblem   `xml:"error"`
+	Skipped    *junitProblem   `xml:"skipped"`
+	Stderr     string          `xml:"system-err,omitempty"`
+
+	ms float64
+}
+
+type junitProblem struct {
+	Type    string `xml:"type,attr,omitempty"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+func (s *junitSuite) add(tc junitCase) {
+	s.Cases = append(s.Cases, tc)
+	s.Tests++
+	s.ms += tc.ms
+	switch {
+	case tc.Failure != nil:
+		s.Failures++
+	case tc.Error != nil:
+		s.Errors++
+	case tc.Skipped != nil:
+		s.Skipped++
+	}
+}
+
+func runProperties(s eval.Summary) []junitProperty {
+	ps := []junitProperty{
+		{"run", s.Run},
+		{"suite_hash", s.SuiteHash},
+		{"version", s.Version},
+		{"outcome", string(s.Outcome)},
+		{"verdict", string(s.Verdict)},
+		{"exit_code", strconv.Itoa(s.ExitCode)},
+	}
+	for _, k := range kinds(s) {
+		ps = append(ps, junitProperty{"pass_rate_" + string(k), rate(s.Kinds[k].PassRate)})
+	}
+	if s.Git != nil {
+		ps = append(ps, junitProperty{"git_commit", s.Git.Commit})
+	}
+	for i := range ps {
+		ps[i].Value = clean(ps[i].Value)
+	}
+	return ps
+}
+
+func suiteName(suite, variant string) string {
+	if variant == "default" {
+		return suite
+	}
+	return suite + " [" + variant + "]"
+}
+
+// testCases of a cell: one for each step of a workflow, or one for the cell. A
+// workflow that has a failure which no step shows, such as a server that did not
+// start in one of its repeats, gets a case of its own for it.
+func testCases(suite string, c eval.CellStats) []junitCase {
+	if !c.Workflow || len(c.Scores) == 0 {
+		return []junitCase{cellCase(suite, c)}
+	}
+	failed := map[string]eval.Score{}
+	if c.Failure != nil {
+		for _, s := range c.Failure.Scores {
+			failed[s.Check] = s
+		}
+	}
+	steps := c.Scores
+	for _, s := range failedSteps(c) {
+		if !hasStep(c.Scores, s.Check) {
+			steps = append(steps[:len(steps):len(steps)], s)
+		}
+	}
+	var list []junitCase
+	for _, s := range steps {
+		tc := newCase(suite, c, c.Case+"/"+s.Check, s.LatencyMS)
+		if f, ok := failed[s.Check]; ok {
+			tc.Failure = scoreProblem(c, f)
+		}
+		list = append(list, tc)
+	}
+	if v := verdict(c); v != eval.Pass && (v != eval.Fail || len(failed) == 0) {
+		list = append(list, cellCase(suite, c))
+	}
+	return list
+}
+
+func failedSteps(c eval.CellStats) []eval.Score {
+	if c.Failure == nil {
+		return nil
+	}
+	return c.Failure.Scores
+}
+
+func hasStep(scores []eval.Score, check string) bool {
+	for _, s := range scores {
+		if s.Check == check {
+			return true
+		}
+	}
+	return false
+}
+
+func cellCase(suite string, c eval.CellStats) junitCase {
+	tc := newCase(suite, c, c.Case, c.Latency.P50)
+	v := verdict(c)
+	if v == eval.Pass {
+		return tc
+	}
+	problem := &junitProblem{Type: string(v), Message: string(v), Text: ""}
+	if f := c.Failure; f != nil {
+		problem = &junitProblem{
+			Type:    clean(string(f.Reason)),
+			Message: clean(explain(c, *f)),
+			Text:    details(c, *f),
+		}
+		tc.Stderr = paragraph(f.Stderr)
+	}
+	switch v {
+	case eval.Fail:
+		tc.Failure = problem
+	case eval.Error:
+		tc.Error = problem
+	default:
+		tc.Skipped = problem
+	}
+	return tc
+}
+
+func newCase(suite string, c eval.CellStats, name string, ms float64) junitCase {
+	tc := junitCase{
+		Name:  clean(name),
+		Class: clean(suite + "." + string(c.Kind)),
+		Time:  seconds(ms),
+		ms:    ms,
+	}
+	if c.Repeats > 1 {
+		tc.Properties = []junitProperty{
+			{"trials", strconv.Itoa(total(c.Counts))},
+			{"pass_rate", clean(rate(c.PassRate))},
+		}
+	}
+	return tc
+}
+
+func scoreProblem(c eval.CellStats, s eval.Score) *junitProblem {
+	return &junitProblem{
+		Type:    clean(string(s.Reason)),
+		Message: clean(cause(s.Reason, s.Message)),
+		Text:    details(c, eval.Failure{Repeat: c.Failure.Repeat, Scores: []eval.Score{s}}),
+	}
+}
+
+// details is the text of a failure: what each check that did not pass expected
+// and got.
+func details(c eval.CellStats, f eval.Failure) string {
+	var b strings.Builder
+	if c.Repeats > 1 {
+		fmt.Fprintf(&b, "repeat %d of %d\n", f.Repeat, c.Repeats)
+	}
+	if f.Message != "" {
+		fmt.Fprintln(&b, clean(cause(f.Reason, f.Message)))
+	}
+	for _, s := range f.Scores {
+		fmt.Fprintf(&b, "%s: %s\n", clean(s.Check), clean(cause(s.Reason, s.Message)))
+		if len(s.Expected) > 0 {
+			fmt.Fprintf(&b, "  expected %s\n", clean(string(s.Expected)))
+		}
+		if len(s.Actual) > 0 {
+			fmt.Fprintf(&b, "  actual   %s\n", clean(string(s.Actual)))
+		}
+	}
+	return b.String()
+}
+
+// clean bounds an attribute or a line, and drops what XML cannot hold.
+func clean(s string) string { return Line(s, 4000) }
+
+// paragraph is text of several lines with the same bounds.
+func paragraph(s string) string {
+	lines, more := Lines(s, 4000, 200)
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("… %d more lines", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 3, 64) }

@@ -1,0 +1,334 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+const (
+	// screen is how many lines of cells and steps are all listed. Beyond it only
+	// what did not pass is.
+	screen = 40
+	// failures is how many cells of a verdict a big run lists.
+	failures = 20
+	// slowest is how many tools are shown.
+	slowest = 3
+	// stderrHead is how many lines of a server's stderr go with a failure.
+	stderrHead = 5
+)
+
+// Terminal writes what `run` prints at its end and what `report` and
+// `show RUN` print: the verdict, rates by kind, the cells, the slowest tools
+// and what to do next.
+func Terminal(w io.Writer, s eval.Summary, o Options) error {
+	p := newPage(o)
+	p.headline(s)
+	p.rates(s)
+	p.cells(s)
+	p.tools(s.Tools)
+	p.findings(s.Findings)
+	p.next()
+	return p.writeTo(w)
+}
+
+// headline is the line that stands when everything else has scrolled away.
+func (p *page) headline(s eval.Summary) {
+	parts := []part{
+		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(strings.ToUpper(string(s.Verdict))),
+		text("  " + s.Suite + "  "), styled(dim, s.Run),
+	}
+	if !s.Finished.IsZero() {
+		parts = append(parts, text("   "+duration(float64(s.Finished.Sub(s.Started).Microseconds())/1000)))
+	}
+	for _, k := range kinds(s) {
+		c := s.Kinds[k].Counts
+		parts = append(parts, textf("   %s %d/%d pass", k, c.Pass, total(c)))
+	}
+	if s.Cost.MicroUSD > 0 {
+		parts = append(parts, textf("   $%.2f", float64(s.Cost.MicroUSD)/1e6))
+	}
+	if s.Outcome != "" && s.Outcome != eval.OutcomeComplete {
+		parts = append(parts, styled(yellow, "   "+string(s.Outcome)))
+	}
+	p.line(parts...)
+	for _, r := range s.Reasons {
+		p.line(p.indent(2), text(r))
+	}
+}
+
+func (p part) word(s string) part {
+	p.text = s
+	return p
+}
+
+func verdictMark(v eval.RunVerdict) part {
+	switch v {
+	case eval.RunPass:
+		return styled(green, "✓")
+	case eval.RunFail:
+		return styled(red, "✗")
+	case eval.RunError:
+		return styled(yellow, "!")
+	case eval.RunInconclusive:
+		return styled(yellow, "?")
+	default:
+		return styled(dim, "…")
+	}
+}
+
+// kinds of a summary in the order in which they are printed.
+func kinds(s eval.Summary) []eval.Kind {
+	ks := []eval.Kind{eval.KindScript, eval.KindCatalog, eval.KindAgent}
+	return slices.DeleteFunc(ks, func(k eval.Kind) bool { return total(s.Kinds[k].Counts) == 0 })
+}
+
+func total(c eval.VerdictCounts) int {
+	n := 0
+	for _, v := range eval.Verdicts() {
+		n += c.Of(v)
+	}
+	return n
+}
+
+// rates writes one line for each kind: they are never pooled.
+func (p *page) rates(s eval.Summary) {
+	for _, k := range kinds(s) {
+		stats := s.Kinds[k]
+		parts := []part{p.indent(2), text(string(k)).pad(9), text(rate(stats.PassRate))}
+		for _, v := range eval.Verdicts()[1:] {
+			if n := stats.Counts.Of(v); n > 0 {
+				parts = append(parts, textf("   %d %s", n, v).in(mark(v).style))
+			}
+		}
+		p.line(parts...)
+	}
+	if n := s.Steps.Pass + s.Steps.Fail; slices.ContainsFunc(s.Cells, func(c eval.CellStats) bool { return c.Workflow }) {
+		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", s.Steps.Pass, n))
+	}
+}
+
+// rate with its 95 % interval and its n.
+func rate(r eval.Rate95) string {
+	if r.Value == nil {
+		return "no rate: nothing passed or failed"
+	}
+	return fmt.Sprintf("%.1f %%  [%.1f, %.1f]  n %d", 100**r.Value, 100*r.Low, 100*r.High, r.N)
+}
+
+// cells lists every cell while they fit on a screen, else those that did not
+// pass.
+func (p *page) cells(s eval.Summary) {
+	lines := 0
+	for _, c := range s.Cells {
+		lines++
+		if c.Workflow {
+			lines += len(c.Scores)
+		}
+	}
+	if lines <= screen {
+		p.blank()
+		names := nameWidth(s.Cells, p.width)
+		for _, c := range s.Cells {
+			p.cell(c, names, true)
+		}
+		return
+	}
+	var warned int
+	by := map[eval.Verdict][]eval.CellStats{}
+	for _, c := range s.Cells {
+		v := verdict(c)
+		by[v] = append(by[v], c)
+		warned += len(c.Warnings)
+	}
+	for _, v := range []eval.Verdict{eval.Fail, eval.Error, eval.Unjudged} {
+		cells := by[v]
+		if len(cells) == 0 {
+			continue
+		}
+		p.blank()
+		shown := cells[:min(len(cells), failures)]
+		names := nameWidth(shown, p.width)
+		for _, c := range shown {
+			p.cell(c, names, false)
+		}
+		if more := len(cells) - len(shown); more > 0 {
+			p.line(p.indent(2), textf("… %d more %s", more, v).in(mark(v).style))
+		}
+	}
+	if warned > 0 {
+		p.line(p.indent(2), styled(yellow, "~"), textf(" %d warnings, in the JSON report", warned))
+	}
+}
+
+// verdict of a cell is the one of its trials that asks for most attention.
+func verdict(c eval.CellStats) eval.Verdict {
+	for _, v := range []eval.Verdict{eval.Fail, eval.Error, eval.Unjudged, eval.Unfinished, eval.Pass} {
+		if c.Counts.Of(v) > 0 {
+			return v
+		}
+	}
+	return eval.Skipped
+}
+
+// cell writes one cell, with its steps when it is listed with all the others.
+func (p *page) cell(c eval.CellStats, names int, all bool) {
+	v := verdict(c)
+	rest := []part{}
+	if c.Repeats > 1 {
+		rest = append(rest, textf("%d/%d pass  ", c.Counts.Pass, total(c.Counts)))
+	}
+	switch f := c.Failure; {
+	case f != nil:
+		if c.Repeats > 1 {
+			rest = append(rest, textf("repeat %d: ", f.Repeat))
+		}
+		rest = append(rest, text(explain(c, *f)))
+	case v == eval.Pass:
+		rest = append(rest, styled(dim, duration(c.Latency.P50)))
+	default:
+		rest = append(rest, text(string(v)))
+	}
+	p.line(append([]part{p.indent(2), mark(v), text(" "), text(name(c)).pad(names), text("  ")}, rest...)...)
+	p.steps(c, all)
+	if c.Failure != nil {
+		p.stderr(6, c.Failure.Stderr, stderrHead)
+	}
+	if all {
+		for _, warning := range c.Warnings {
+			p.line(p.indent(6), styled(yellow, "~ "), text(warning))
+		}
+	}
+}
+
+// steps writes the scores below a cell: those that failed, and the others too
+// where a workflow is listed in full.
+func (p *page) steps(c eval.CellStats, all bool) {
+	var failed []eval.Score
+	if c.Failure != nil {
+		failed = c.Failure.Scores
+	}
+	if !many(c) {
+		for _, s := range failed {
+			p.difference(6, s)
+		}
+		return
+	}
+	if all && c.Workflow {
+		for _, s := range c.Scores {
+			if s.Pass {
+				p.line(p.indent(6), mark(eval.Pass), text(" "+s.Check+"  "), styled(dim, s.Target))
+			}
+		}
+	}
+	for _, s := range failed {
+		p.line(p.indent(6), mark(eval.Fail), text(" "+s.Check+"  "), text(cause(s.Reason, s.Message)))
+		p.difference(10, s)
+	}
+}
+
+// many says whether a cell decides several things that have names.
+func many(c eval.CellStats) bool { return c.Workflow || c.Kind == eval.KindCatalog }
+
+// difference shows what was expected and what came.
+func (p *page) difference(indent int, s eval.Score) {
+	if len(s.Expected) > 0 {
+		p.value(indent, styled(dim, "expected ").pad(9), string(s.Expected), 2)
+	}
+	if len(s.Actual) > 0 {
+		p.value(indent, styled(dim, "actual   ").pad(9), string(s.Actual), 2)
+	}
+}
+
+// explain says in a line why a trial did not pass.
+func explain(c eval.CellStats, f eval.Failure) string {
+	if !many(c) && len(f.Scores) > 0 {
+		return cause(f.Scores[0].Reason, f.Scores[0].Message)
+	}
+	if c.Workflow && len(f.Scores) > 0 {
+		return fmt.Sprintf("%d of %d steps failed", len(f.Scores), max(len(c.Scores), len(f.Scores)))
+	}
+	return cause(f.Reason, cmp.Or(f.Message, string(f.Verdict)))
+}
+
+// cause puts the reason before the message, unless it says nothing new.
+func cause(r eval.Reason, message string) string {
+	if r == "" || r == eval.ReasonMismatch && message != "" {
+		return message
+	}
+	if message == "" {
+		return string(r)
+	}
+	return string(r) + ": " + message
+}
+
+// name of a cell: its case, and its variant if there is a choice.
+func name(c eval.CellStats) string {
+	if c.Variant == "default" || c.Variant == "" {
+		return c.Case
+	}
+	return c.Case + " [" + c.Variant + "]"
+}
+
+// nameWidth is how wide the column of names is: as the longest, but half of the
+// line at most.
+func nameWidth(cells []eval.CellStats, width int) int {
+	n := 0
+	for _, c := range cells {
+		n = max(n, wide(Line(name(c), width/2)))
+	}
+	return n
+}
+
+// tools writes the slowest tools. Below 20 calls the 95th percentile is the
+// maximum by its definition, below 100 the 99th, so they are left out.
+func (p *page) tools(ts []eval.ToolStats) {
+	if len(ts) == 0 {
+		return
+	}
+	ts = slices.SortedStableFunc(slices.Values(ts), func(a, b eval.ToolStats) int {
+		return cmp.Or(-cmp.Compare(a.Latency.P95, b.Latency.P95), cmp.Compare(a.Tool, b.Tool))
+	})
+	more := max(len(ts)-slowest, 0)
+	ts = ts[:len(ts)-more]
+	names := wide("slowest tools")
+	for _, t := range ts {
+		names = max(names, wide(Line(t.Tool, p.width/2)))
+	}
+	p.blank()
+	columns := func(st style, tool string, cells ...string) {
+		parts := []part{p.indent(2), styled(st, tool).pad(names)}
+		for _, c := range cells {
+			parts = append(parts, styled(st, c).padLeft(9))
+		}
+		p.line(parts...)
+	}
+	columns(dim, "slowest tools", "calls", "errors", "p50", "p95", "p99", "max")
+	for _, t := range ts {
+		p95, p99 := "·", "·"
+		if t.Calls >= 20 {
+			p95 = duration(t.Latency.P95)
+		}
+		if t.Calls >= 100 {
+			p99 = duration(t.Latency.P99)
+		}
+		columns(plain, Line(t.Tool, p.width/2), fmt.Sprint(t.Calls), fmt.Sprint(t.Errors),
+			duration(t.Latency.P50), p95, p99, duration(t.Latency.Max))
+	}
+	if more > 0 {
+		p.line(p.indent(2), styled(dim, fmt.Sprintf("… %d more tools", more)))
+	}
+}
+
+func (p *page) findings(fs []eval.Finding) {
+	if len(fs) > 0 {
+		p.blank()
+	}
+	for _, f := range fs {
+		p.line(p.indent(2), styled(yellow, "~ "), textf("%s ×%d  ", f.Code, max(f.Count, 1)), styled(dim, f.Detail))
+	}
+}
