@@ -1,0 +1,176 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// slice is how many trials, events or blobs Collect deletes in one
+// transaction, so that other writers get their turn within milliseconds.
+const slice = 1000
+
+// Collect deletes done runs that finished before a time with all that belongs
+// to them, and the blobs that no remaining run needs and that nobody brought
+// since that time. With dryRun it only counts. Bytes are those of the blobs, as
+// stored.
+//
+// A run disappears from all lists at once and is then emptied step by step; a
+// Collect that was interrupted is completed by the next one.
+func (db *DB) Collect(ctx context.Context, before time.Time, dryRun bool) (store.Collected, error) {
+	var c store.Collected
+	var err error
+	if dryRun {
+		c, err = db.collectable(ctx, before)
+	} else {
+		c, err = db.collect(ctx, before)
+	}
+	if err != nil {
+		return c, fmt.Errorf("collect what is older than %s: %w", before.UTC().Format(time.RFC3339), err)
+	}
+	return c, nil
+}
+
+const (
+	oldRun = `state = 'done' AND finished < ?1`
+	// A run that Collect has taken out of the list needs nothing any more.
+	oldBlob = `b.put < ?1 AND NOT EXISTS (SELECT 1 FROM run_blobs n JOIN runs r ON r.id = n.run
+		WHERE n.sha256 = b.sha256 AND NOT (r.state = 'done' AND r.finished < ?1))`
+)
+
+func (db *DB) collectable(ctx context.Context, before time.Time) (c store.Collected, err error) {
+	err = db.read.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE `+oldRun, micros(before)).Scan(&c.Runs)
+	if err != nil {
+		return c, err
+	}
+	err = db.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(b.zstd)), 0) FROM blobs b WHERE `+oldBlob, micros(before)).
+		Scan(&c.Blobs, &c.Bytes)
+	return c, err
+}
+
+func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected, err error) {
+	err = db.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO collected (run) SELECT id FROM runs WHERE `+oldRun, micros(before))
+		if err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `DELETE FROM runs WHERE `+oldRun, micros(before))
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		c.Runs = int(n)
+		return err
+	})
+	if err != nil {
+		return c, err
+	}
+	runs, err := readAll(ctx, db.read, func(row scanner) (run string, err error) {
+		err = row.Scan(&run)
+		return run, err
+	}, `SELECT run FROM collected`)
+	if err != nil {
+		return c, err
+	}
+	for _, run := range runs {
+		if err := db.empty(ctx, run); err != nil {
+			return c, fmt.Errorf("run %s: %w", run, err)
+		}
+	}
+	if err := db.collectBlobs(ctx, before, &c); err != nil {
+		return c, err
+	}
+	// Hands the free pages back to the file system. Without a transaction of ours:
+	// it is one itself.
+	_, err = db.write.ExecContext(ctx, `PRAGMA incremental_vacuum`)
+	return c, err
+}
+
+// empty deletes all that belongs to a run that is out of the list.
+func (db *DB) empty(ctx context.Context, run string) error {
+	for bound := 0; bound < math.MaxInt; {
+		err := db.change(ctx, func(tx *sql.Tx) error {
+			err := tx.QueryRowContext(ctx, `SELECT ordinal FROM attempts WHERE run = ? ORDER BY ordinal LIMIT 1 OFFSET ?`, run, slice).Scan(&bound)
+			if errors.Is(err, sql.ErrNoRows) {
+				bound, err = math.MaxInt, nil
+			}
+			if err != nil {
+				return err
+			}
+			for _, statement := range []string{
+				`DELETE FROM scores WHERE run = ? AND ordinal <= ?`,
+				`DELETE FROM results WHERE uid IN (SELECT uid FROM attempts WHERE run = ? AND ordinal <= ?)`,
+				`DELETE FROM attempts WHERE run = ? AND ordinal <= ?`,
+				`DELETE FROM trials WHERE run = ? AND ordinal <= ?`,
+			} {
+				if _, err := tx.ExecContext(ctx, statement, run, bound); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{
+		`DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE run = ? LIMIT ?)`,
+		`DELETE FROM run_blobs WHERE (run, sha256) IN (SELECT run, sha256 FROM run_blobs WHERE run = ? LIMIT ?)`,
+		`DELETE FROM cells WHERE (run, cell) IN (SELECT run, cell FROM cells WHERE run = ? LIMIT ?)`,
+		`DELETE FROM gradings WHERE id IN (SELECT id FROM gradings WHERE run = ? LIMIT ?)`,
+		`DELETE FROM counts WHERE (run, verdict) IN (SELECT run, verdict FROM counts WHERE run = ? LIMIT ?)`,
+		`DELETE FROM collected WHERE run IN (SELECT run FROM collected WHERE run = ? LIMIT ?)`,
+	} {
+		for n := int64(slice); n == slice; {
+			res, err := db.write.ExecContext(ctx, statement, run, slice)
+			if err != nil {
+				return err
+			}
+			if n, err = res.RowsAffected(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collectBlobs deletes the blobs that no run needs. It looks for them without
+// holding up writers, and looks again before it deletes.
+func (db *DB) collectBlobs(ctx context.Context, before time.Time, c *store.Collected) error {
+	type old struct{ row, bytes int64 }
+	scan := func(row scanner) (o old, err error) {
+		err = row.Scan(&o.row, &o.bytes)
+		return o, err
+	}
+	for last := int64(0); ; {
+		olds, err := readAll(ctx, db.read, scan, `SELECT b.rowid, length(b.zstd) FROM blobs b
+			WHERE `+oldBlob+` AND b.rowid > ?2 ORDER BY b.rowid LIMIT ?3`, micros(before), last, slice)
+		if err != nil || len(olds) == 0 {
+			return err
+		}
+		last = olds[len(olds)-1].row
+		err = db.change(ctx, func(tx *sql.Tx) error {
+			for _, o := range olds {
+				res, err := tx.ExecContext(ctx, `DELETE FROM blobs AS b WHERE `+oldBlob+` AND b.rowid = ?2`, micros(before), o.row)
+				if err != nil {
+					return err
+				}
+				n, err := res.RowsAffected()
+				if err != nil {
+					return err
+				}
+				c.Blobs += int(n)
+				c.Bytes += n * o.bytes
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}

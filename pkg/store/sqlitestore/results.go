@@ -1,0 +1,350 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// page is how many results EachResult reads at a time. Between pages it holds
+// no snapshot, which would keep the write-ahead log from being folded in.
+const page = 100
+
+// Commit stores records, in one transaction.
+//
+// A record whose uid is known already is ignored, and so is one of a run that
+// does not exist. Any other is stored as an attempt and its cost is counted. It
+// bears on its trial only if its N is the current attempt and no result stands;
+// otherwise it is superseded. A done record then stands; a failed or lost one
+// stands if it uses up the run's Attempts or MaxLost, or else is reported, once
+// for an attempt. Blobs are kept for results that stand.
+//
+// A record that no worker can have meant (a blob with other content, a verdict
+// that does not exist) counts as a failed attempt, because refusing it would
+// stop the stream that it came from for ever.
+func (db *DB) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, error) {
+	if len(rs) == 0 {
+		return nil, nil
+	}
+	// Checked and encoded before the transaction begins, to keep it short.
+	recs, bodies := make([]eval.Record, len(rs)), make([]string, len(rs))
+	for i, r := range rs {
+		recs[i], bodies[i] = vet(r)
+	}
+	out := make([]store.Stored, len(rs))
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		c := committer{batch: newBatch(tx), now: time.Now(), limits: map[string]*limits{}}
+		for i, r := range recs {
+			final, err := c.commit(ctx, r, bodies[i])
+			if err != nil {
+				return fmt.Errorf("attempt %s at trial %s:%d: %w", r.UID, r.Run, r.Ordinal, err)
+			}
+			out[i] = store.Stored{Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Outcome: r.Outcome, Final: final, Result: r.Result}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("commit %d records: %w", len(rs), err)
+	}
+	return out, nil
+}
+
+// vet returns a record that can be stored, with its result as JSON.
+func vet(r eval.Record) (eval.Record, string) {
+	body, err := encode(r.Result)
+	known := slices.Contains([]eval.AttemptOutcome{eval.AttemptDone, eval.AttemptFailed, eval.AttemptLost}, r.Outcome)
+	switch {
+	case err != nil: // a number that JSON does not have
+	case !known:
+		err = fmt.Errorf("unknown outcome %q", r.Outcome)
+	case !slices.Contains(eval.Verdicts(), r.Result.Verdict):
+		err = fmt.Errorf("unknown verdict %q", r.Result.Verdict)
+	case r.Outcome != eval.AttemptDone && r.Result.Verdict != eval.Error:
+		err = fmt.Errorf("verdict %q of an attempt that is %s", r.Result.Verdict, r.Outcome)
+	case r.CostMicroUSD < 0:
+		err = fmt.Errorf("negative cost %d", r.CostMicroUSD)
+	default:
+		err = check(r.Blobs)
+	}
+	if err == nil {
+		return r, body
+	}
+	if r.Outcome != eval.AttemptLost {
+		r.Outcome = eval.AttemptFailed
+	}
+	r.Result = eval.Result{Verdict: eval.Error, Reason: eval.ReasonFarm, Message: "the record of the attempt is damaged: " + err.Error()}
+	r.CostMicroUSD = max(0, r.CostMicroUSD)
+	r.Blobs = nil
+	body, _ = encode(r.Result)
+	return r, body
+}
+
+// encode is JSON without HTML escapes, so that the raw values in a result stay
+// what they were.
+func encode(r eval.Result) (string, error) {
+	var buf strings.Builder
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(r)
+	return buf.String(), err
+}
+
+// A committer stores the records of one transaction.
+type committer struct {
+	batch  *batch
+	now    time.Time
+	limits map[string]*limits // by run; nil for a run that does not exist
+}
+
+// limits of a run, and its grading by the workers' checks.
+type limits struct {
+	attempts, maxLost int
+	grading           int64 // 0 until one is needed
+}
+
+// commit stores one record and says whether its result now stands.
+func (c *committer) commit(ctx context.Context, r eval.Record, body string) (bool, error) {
+	lim, err := c.limitsOf(ctx, r.Run)
+	if lim == nil || err != nil {
+		return false, err
+	}
+	res, err := c.batch.ExecContext(ctx, `
+		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, trace_id, started, ended)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
+		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, r.Result.Verdict, r.Result.Reason, r.Result.Message,
+		r.CostMicroUSD, r.TraceID, micros(r.Started), micros(r.Ended))
+	if err != nil {
+		return false, err
+	}
+	if n, err := res.RowsAffected(); n == 0 || err != nil {
+		return false, err
+	}
+	if r.CostMicroUSD != 0 {
+		if _, err := c.batch.ExecContext(ctx, `UPDATE runs SET spent = spent + ? WHERE id = ?`, r.CostMicroUSD, r.Run); err != nil {
+			return false, err
+		}
+	}
+
+	var t store.Trial
+	err = c.batch.queryRow(ctx, `SELECT attempt, state, failures, losses, reported FROM trials WHERE run = ? AND ordinal = ?`, r.Run, r.Ordinal).
+		Scan(&t.Attempt, &t.State, &t.Failures, &t.Losses, &t.Reported)
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // of a store that was put back to an older state
+		return false, nil
+	case err != nil:
+		return false, err
+	case t.Attempt != r.N || t.State == store.Done:
+		return false, nil
+	}
+	final := false
+	switch {
+	case r.Outcome == eval.AttemptDone:
+		final = true
+	case t.Reported: // one attempt fails once, whoever says so
+		return false, nil
+	case r.Outcome == eval.AttemptFailed:
+		t.Failures++
+		final = t.Failures >= lim.attempts
+	case r.Outcome == eval.AttemptLost:
+		t.Losses++
+		final = t.Losses >= lim.maxLost
+	}
+	if !final {
+		_, err := c.batch.ExecContext(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = 1, hold = 0 WHERE run = ? AND ordinal = ?`,
+			t.Failures, t.Losses, r.Run, r.Ordinal)
+		return false, err
+	}
+	return true, c.stand(ctx, r, body, lim)
+}
+
+// stand makes the record's result the one of its trial.
+func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *limits) error {
+	b := c.batch
+	if _, err := b.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = 0, hold = 0 WHERE run = ? AND ordinal = ?`,
+		r.UID, r.Run, r.Ordinal); err != nil {
+		return err
+	}
+	if _, err := b.ExecContext(ctx, `INSERT INTO results (uid, body) VALUES (?, ?)`, r.UID, body); err != nil {
+		return err
+	}
+	if _, err := b.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
+		r.Run, r.Result.Verdict); err != nil {
+		return err
+	}
+	if err := c.grade(ctx, r, lim); err != nil {
+		return err
+	}
+	if err := putBlobs(ctx, b, r.Blobs); err != nil {
+		return err
+	}
+	needed := []string{r.Result.Trajectory, r.Result.Frames}
+	for _, bl := range r.Blobs {
+		needed = append(needed, bl.SHA256)
+	}
+	if err := needBlobs(ctx, b, r.Run, needed...); err != nil {
+		return err
+	}
+	return addEvent(ctx, b, eval.Event{Run: r.Run, Kind: "result", At: c.now, Ordinal: r.Ordinal, Verdict: r.Result.Verdict})
+}
+
+// grade stores the scores that the worker's checks gave.
+func (c *committer) grade(ctx context.Context, r eval.Record, lim *limits) error {
+	for i, s := range r.Result.Scores {
+		if lim.grading == 0 {
+			err := c.batch.queryRow(ctx, `
+				INSERT INTO gradings (run, name, created) VALUES (?, 'checks', ?)
+				ON CONFLICT (run, name) DO UPDATE SET name = name RETURNING id`, r.Run, micros(c.now)).Scan(&lim.grading)
+			if err != nil {
+				return err
+			}
+		}
+		_, err := c.batch.ExecContext(ctx, `
+			INSERT INTO scores (grading, run, ordinal, n, position, check_name, value, pass, warning, reason)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			lim.grading, r.Run, r.Ordinal, r.N, i, s.Check, s.Value, s.Pass, s.Warning, s.Reason)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limitsOf reads the limits of a run once for a transaction.
+func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
+	if l, ok := c.limits[run]; ok {
+		return l, nil
+	}
+	l := &limits{}
+	err := c.batch.queryRow(ctx, `SELECT attempts, max_lost FROM runs WHERE id = ?`, run).Scan(&l.attempts, &l.maxLost)
+	if errors.Is(err, sql.ErrNoRows) {
+		l, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.limits[run] = l
+	return l, nil
+}
+
+const rowQuery = `
+	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.trace_id, a.started, a.ended, r.body
+	FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result `
+
+func scanRow(row scanner) (store.Row, error) {
+	var r store.Row
+	var started, ended int64
+	var body []byte
+	if err := row.Scan(&r.Ordinal, &r.UID, &r.N, &r.Worker, &r.CostMicroUSD, &r.TraceID, &started, &ended, &body); err != nil {
+		return store.Row{}, err
+	}
+	r.Started, r.Ended = moment(started), moment(ended)
+	if err := json.Unmarshal(body, &r.Result); err != nil {
+		return store.Row{}, fmt.Errorf("result of attempt %s: %w", r.UID, err)
+	}
+	return r, nil
+}
+
+// EachResult calls fn with every standing result of a run, by ordinal, in
+// constant memory. It reads in pages: results that come to stand meanwhile may
+// or may not be among them, and none comes twice. fn may use the store. An error
+// of fn ends it and is returned as it is.
+func (db *DB) EachResult(ctx context.Context, run string, fn func(store.Row) error) error {
+	if err := known(ctx, db.read, run); err != nil {
+		return fmt.Errorf("results of run %s: %w", run, err)
+	}
+	for last := -1; ; {
+		rows, err := readAll(ctx, db.read, scanRow, rowQuery+`WHERE t.run = ? AND t.ordinal > ? ORDER BY t.ordinal LIMIT ?`, run, last, page)
+		if err != nil {
+			return fmt.Errorf("results of run %s: %w", run, err)
+		}
+		for _, r := range rows {
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+		if len(rows) < page {
+			return nil
+		}
+		last = rows[page-1].Ordinal
+	}
+}
+
+// Result returns the standing result of one trial, or ErrNotFound.
+func (db *DB) Result(ctx context.Context, run string, ordinal int) (store.Row, error) {
+	r, err := scanRow(db.read.QueryRowContext(ctx, rowQuery+`WHERE t.run = ? AND t.ordinal = ?`, run, ordinal))
+	if err != nil {
+		return store.Row{}, fmt.Errorf("result of trial %s:%d: %w", run, ordinal, missing(err))
+	}
+	return r, nil
+}
+
+// Counts counts standing results by verdict.
+func (db *DB) Counts(ctx context.Context, run string) (eval.VerdictCounts, error) {
+	var counts eval.VerdictCounts
+	type tally struct {
+		verdict eval.Verdict
+		n       int
+	}
+	ts, err := readAll(ctx, db.read, func(row scanner) (t tally, err error) {
+		err = row.Scan(&t.verdict, &t.n)
+		return t, err
+	}, `SELECT verdict, n FROM counts WHERE run = ?`, run)
+	if err == nil && len(ts) == 0 {
+		err = known(ctx, db.read, run)
+	}
+	if err != nil {
+		return counts, fmt.Errorf("count the results of run %s: %w", run, err)
+	}
+	for _, t := range ts {
+		counts.Add(t.verdict, t.n)
+	}
+	return counts, nil
+}
+
+// Attempts returns every attempt at a trial, by number; those with the same
+// number in the order in which they started.
+func (db *DB) Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error) {
+	as, err := readAll(ctx, db.read, scanAttempt, `
+		SELECT a.uid, a.run, a.ordinal, a.n, a.worker, a.outcome, a.verdict, a.reason, a.message, a.cost, a.trace_id,
+			a.started, a.ended, coalesce(t.result = a.uid, 0)
+		FROM attempts a LEFT JOIN trials t ON t.run = a.run AND t.ordinal = a.ordinal
+		WHERE a.run = ? AND a.ordinal = ?`, run, ordinal)
+	if err == nil && len(as) == 0 {
+		err = known(ctx, db.read, run)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("attempts at trial %s:%d: %w", run, ordinal, err)
+	}
+	slices.SortFunc(as, func(a, b store.Attempt) int {
+		return cmp.Or(cmp.Compare(a.N, b.N), a.Started.Compare(b.Started), cmp.Compare(a.UID, b.UID))
+	})
+	return as, nil
+}
+
+func scanAttempt(row scanner) (store.Attempt, error) {
+	var a store.Attempt
+	var started, ended int64
+	err := row.Scan(&a.UID, &a.Run, &a.Ordinal, &a.N, &a.Worker, &a.Outcome, &a.Verdict, &a.Reason, &a.Message,
+		&a.CostMicroUSD, &a.TraceID, &started, &ended, &a.Counts)
+	a.Started, a.Ended = moment(started), moment(ended)
+	return a, err
+}
+
+// Spent is the cost of all attempts of a run, superseded ones included.
+func (db *DB) Spent(ctx context.Context, run string) (int64, error) {
+	var spent int64
+	err := db.read.QueryRowContext(ctx, `SELECT spent FROM runs WHERE id = ?`, run).Scan(&spent)
+	if err != nil {
+		return 0, fmt.Errorf("cost of run %s: %w", run, missing(err))
+	}
+	return spent, nil
+}

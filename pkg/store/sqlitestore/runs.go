@@ -1,0 +1,239 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
+	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished`
+
+func scanRun(row scanner) (eval.Run, error) {
+	var r eval.Run
+	var created, finished int64
+	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
+		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished)
+	r.Created, r.Finished = moment(created), moment(finished)
+	return r, err
+}
+
+// CreateRun stores a run with its header and case blobs, in one step. The
+// header must be an [eval.Snapshot]; it and the cases that it lists must be
+// among the blobs or stored already. Creating the same run again does nothing;
+// another run with the same id is an error.
+func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error {
+	err := check(blobs)
+	if err == nil {
+		err = db.change(ctx, func(tx *sql.Tx) error { return createRun(ctx, tx, r, blobs) })
+	}
+	if err != nil {
+		return fmt.Errorf("create run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+func createRun(ctx context.Context, tx *sql.Tx, r eval.Run, blobs []eval.Blob) error {
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
+		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished))
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil {
+		return err
+	} else if n == 0 {
+		return sameRun(ctx, tx, r)
+	}
+	if err := putBlobs(ctx, tx, blobs); err != nil {
+		return err
+	}
+	header, err := getBlob(ctx, tx, r.Header)
+	if err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	plain, err := blob.Unpack(header)
+	if err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	var snap eval.Snapshot
+	if err := json.Unmarshal(plain, &snap); err != nil {
+		return fmt.Errorf("header: %w", err)
+	}
+	if err := needBlobs(ctx, tx, r.ID, r.Header); err != nil {
+		return err
+	}
+	for _, c := range snap.Cases {
+		var there bool
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?)`, c.Blob).Scan(&there); err != nil {
+			return err
+		}
+		if !there {
+			return fmt.Errorf("blob %.64q of case %s: %w", c.Blob, c.ID, store.ErrNotFound)
+		}
+		if err := needBlobs(ctx, tx, r.ID, c.Blob); err != nil {
+			return err
+		}
+	}
+	for i, c := range snap.Plan.Cells {
+		if c.Case < 0 || c.Case >= len(snap.Cases) || c.Variant < 0 || c.Variant >= len(snap.Variants) {
+			return fmt.Errorf("header: cell %d refers to case %d of %d and variant %d of %d", i, c.Case, len(snap.Cases), c.Variant, len(snap.Variants))
+		}
+		of := snap.Cases[c.Case]
+		_, err := tx.ExecContext(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
+			r.ID, i, of.ID, of.Kind, snap.Variants[c.Variant].ID, c.Repeats)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameRun tells a repeated CreateRun from an id that is taken.
+func sameRun(ctx context.Context, tx *sql.Tx, r eval.Run) error {
+	old, err := scanRun(tx.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, r.ID))
+	if err != nil {
+		return err
+	}
+	if old.Header != r.Header || micros(old.Created) != micros(r.Created) {
+		return fmt.Errorf("there is another run with this id, created at %s", old.Created.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Run returns a run by its full id, or ErrNotFound.
+func (db *DB) Run(ctx context.Context, id string) (eval.Run, error) {
+	r, err := scanRun(db.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, id))
+	if err != nil {
+		return eval.Run{}, fmt.Errorf("run %s: %w", id, missing(err))
+	}
+	return r, nil
+}
+
+// ListRuns returns runs, newest first. A limit of 0 means all.
+func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
+	rs, err := readAll(ctx, db.read, scanRun, `
+		SELECT `+runColumns+` FROM runs
+		WHERE (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
+		ORDER BY created DESC, id DESC LIMIT ?4`,
+		f.Suite, f.Prefix, f.Unfinished, limit(f.Limit))
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return rs, nil
+}
+
+// limit is a LIMIT for SQLite, where a negative one means none.
+func limit(n int) int {
+	if n <= 0 {
+		return -1
+	}
+	return n
+}
+
+// SetState moves a run to a state, and adds an event if it was in another. Only
+// Finish makes a run done, and only Retry takes it back from there.
+func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		var old eval.RunState
+		if err := tx.QueryRowContext(ctx, `SELECT state FROM runs WHERE id = ?`, run).Scan(&old); err != nil {
+			return missing(err)
+		}
+		switch {
+		case old == s:
+			return nil
+		case old == eval.RunDone:
+			return fmt.Errorf("the run is done")
+		case s == eval.RunDone:
+			return fmt.Errorf("a run becomes done by Finish only")
+		}
+		return moveRun(ctx, tx, run, s)
+	})
+	if err != nil {
+		return fmt.Errorf("set run %s to %s: %w", run, s, err)
+	}
+	return nil
+}
+
+func moveRun(ctx context.Context, tx *sql.Tx, run string, s eval.RunState) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE runs SET state = ? WHERE id = ?`, s, run); err != nil {
+		return err
+	}
+	return addEvent(ctx, tx, eval.Event{Run: run, Kind: "state", At: time.Now(), State: s})
+}
+
+// SetControl records what a person wants of a run.
+func (db *DB) SetControl(ctx context.Context, run string, c eval.Control) error {
+	res, err := db.write.ExecContext(ctx, `UPDATE runs SET control = ? WHERE id = ?`, c, run)
+	if err == nil {
+		err = touched(res)
+	}
+	if err != nil {
+		return fmt.Errorf("set control of run %s to %s: %w", run, c, err)
+	}
+	return nil
+}
+
+// touched is ErrNotFound if a statement that names a row changed none.
+func touched(res sql.Result) error {
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	return err
+}
+
+// Finish stores the outcome, verdict, exit code, time and summary of a run and
+// makes it done, with an event if it was not. The summary's name is that of the
+// blob; a zero Finished means now.
+func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob) error {
+	if r.Finished.IsZero() {
+		r.Finished = time.Now()
+	}
+	err := check([]eval.Blob{summary})
+	if err == nil {
+		err = db.change(ctx, func(tx *sql.Tx) error { return finish(ctx, tx, r, summary) })
+	}
+	if err != nil {
+		return fmt.Errorf("finish run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob) error {
+	var old eval.RunState
+	if err := tx.QueryRowContext(ctx, `SELECT state FROM runs WHERE id = ?`, r.ID).Scan(&old); err != nil {
+		return missing(err)
+	}
+	if err := putBlobs(ctx, tx, []eval.Blob{summary}); err != nil {
+		return err
+	}
+	if err := needBlobs(ctx, tx, r.ID, summary.SHA256); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET outcome = ?, verdict = ?, exit_code = ?, summary = ?, finished = ? WHERE id = ?`,
+		r.Outcome, r.Verdict, r.ExitCode, summary.SHA256, micros(r.Finished), r.ID)
+	if err != nil || old == eval.RunDone {
+		return err
+	}
+	return moveRun(ctx, tx, r.ID, eval.RunDone)
+}
+
+// known is ErrNotFound for a run that does not exist.
+func known(ctx context.Context, q querier, run string) error {
+	var there bool
+	if err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)`, run).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		return store.ErrNotFound
+	}
+	return nil
+}

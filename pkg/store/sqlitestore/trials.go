@@ -1,0 +1,185 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// Dispatch writes marks and the run's new cursor in one step. A mark creates
+// the trial's row, or moves it from waiting to dispatched if its attempt is the
+// current one; a mark that is older changes nothing. The cursor never moves back.
+func (db *DB) Dispatch(ctx context.Context, run string, marks []store.Mark, cursor int) error {
+	err := db.change(ctx, func(tx *sql.Tx) error { return dispatch(ctx, newBatch(tx), run, marks, cursor) })
+	if err != nil {
+		return fmt.Errorf("dispatch %d trials of run %s: %w", len(marks), run, err)
+	}
+	return nil
+}
+
+func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, cursor int) error {
+	var trials int
+	if err := b.tx.QueryRowContext(ctx, `SELECT trials FROM runs WHERE id = ?`, run).Scan(&trials); err != nil {
+		return missing(err)
+	}
+	for _, m := range marks {
+		if m.Ordinal < 0 || m.Ordinal >= trials {
+			return fmt.Errorf("ordinal %d is outside the plan's %d trials", m.Ordinal, trials)
+		}
+		_, err := b.ExecContext(ctx, `
+			INSERT INTO trials (run, ordinal, attempt, state, hold) VALUES (?, ?, ?, 'dispatched', ?)
+			ON CONFLICT (run, ordinal) DO UPDATE SET state = 'dispatched', not_before = 0, hold = excluded.hold
+			WHERE state = 'waiting' AND attempt = excluded.attempt`,
+			run, m.Ordinal, m.Attempt, m.HoldMicroUSD)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := b.ExecContext(ctx, `UPDATE runs SET cursor = ?2 WHERE id = ?1 AND cursor < ?2`, run, cursor)
+	return err
+}
+
+// Outstanding returns the trials that are not done, by ordinal. The failure or
+// loss of a current attempt that is Reported is among Failures and Losses.
+func (db *DB) Outstanding(ctx context.Context, run string) ([]store.Trial, error) {
+	ts, err := readAll(ctx, db.read, scanTrial, `
+		SELECT run, ordinal, attempt, state, not_before, hold, failures, losses, reported
+		FROM trials WHERE run = ? AND state <> 'done' ORDER BY ordinal`, run)
+	if err == nil && len(ts) == 0 {
+		err = known(ctx, db.read, run)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("outstanding trials of run %s: %w", run, err)
+	}
+	return ts, nil
+}
+
+func scanTrial(row scanner) (store.Trial, error) {
+	var t store.Trial
+	var notBefore int64
+	err := row.Scan(&t.Run, &t.Ordinal, &t.Attempt, &t.State, &notBefore, &t.HoldMicroUSD, &t.Failures, &t.Losses, &t.Reported)
+	t.NotBefore = moment(notBefore)
+	return t, err
+}
+
+// Next makes attempt n+1 of a trial due at a time, if n is still its current
+// attempt and no result stands; otherwise it does nothing. A trial that was
+// never dispatched is ErrNotFound.
+func (db *DB) Next(ctx context.Context, run string, ordinal, n int, notBefore time.Time) error {
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		var there int
+		if err := tx.QueryRowContext(ctx, `SELECT 1 FROM trials WHERE run = ? AND ordinal = ?`, run, ordinal).Scan(&there); err != nil {
+			return missing(err)
+		}
+		_, err := tx.ExecContext(ctx, `
+			UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = ?, hold = 0, reported = 0
+			WHERE run = ? AND ordinal = ? AND attempt = ? AND state <> 'done'`,
+			micros(notBefore), run, ordinal, n)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("next attempt of trial %s:%d: %w", run, ordinal, err)
+	}
+	return nil
+}
+
+// Release takes every dispatched trial back to waiting with the next attempt
+// number, due at once, for a run whose former owner is known to be gone. It
+// counts no losses and forgets no failures: to kill a farm changes no verdict.
+func (db *DB) Release(ctx context.Context, run string) (int, error) {
+	var n int64
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		if err := known(ctx, tx, run); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `
+			UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, hold = 0, reported = 0
+			WHERE run = ? AND state = 'dispatched'`, run)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("release the trials of run %s: %w", run, err)
+	}
+	return int(n), nil
+}
+
+// Retry clears the standing results with one of the verdicts and makes their
+// trials due again, with the next attempt number and no failures or losses
+// counted. A done run is taken back to running if any trial of its plan has no
+// result then: the ones cleared, and the ones that a cancel or a budget kept
+// from ending or from starting. It returns how many trials are due because of
+// it. Only error, unjudged and unfinished can be retried: to run a failed trial
+// again until it passes would bias the rates.
+func (db *DB) Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error) {
+	n := 0
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		var err error
+		n, err = retry(ctx, tx, run, vs)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("retry run %s: %w", run, err)
+	}
+	return n, nil
+}
+
+func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int, error) {
+	var state eval.RunState
+	var trials int
+	if err := tx.QueryRowContext(ctx, `SELECT state, trials FROM runs WHERE id = ?`, run).Scan(&state, &trials); err != nil {
+		return 0, missing(err)
+	}
+	args := []any{run}
+	for _, v := range vs {
+		if !slices.Contains([]eval.Verdict{eval.Error, eval.Unjudged, eval.Unfinished}, v) {
+			return 0, fmt.Errorf("a trial with verdict %q is not run again", v)
+		}
+		args = append(args, v)
+	}
+	in := strings.TrimSuffix(strings.Repeat("?, ", len(vs)), ", ")
+	res, err := tx.ExecContext(ctx, `
+		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL
+		WHERE run = ?1 AND result IN (SELECT uid FROM attempts WHERE run = ?1 AND verdict IN (`+in+`))`, args...)
+	if err != nil {
+		return 0, err
+	}
+	cleared, err := res.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (`+in+`)`, args...)
+	if err != nil || state != eval.RunDone {
+		return int(cleared), err
+	}
+
+	var standing int
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(n), 0) FROM counts WHERE run = ?`, run).Scan(&standing)
+	if err != nil || standing == trials {
+		return 0, err
+	}
+	// Nobody works on a done run: its open attempts are void.
+	_, err = tx.ExecContext(ctx, `
+		UPDATE trials SET state = 'waiting', attempt = attempt + (state = 'dispatched'),
+			not_before = 0, hold = 0, failures = 0, losses = 0, reported = 0
+		WHERE run = ? AND state <> 'done'`, run)
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, `
+		UPDATE runs SET control = ?, outcome = '', verdict = '', exit_code = 0, summary = '', finished = 0 WHERE id = ?`,
+		eval.ControlRun, run)
+	if err != nil {
+		return 0, err
+	}
+	return trials - standing, moveRun(ctx, tx, run, eval.RunRunning)
+}

@@ -1,0 +1,255 @@
+// Package storetest is the behaviour that every store must show.
+//
+// A store passes if [Exercise] does. What it asks goes beyond single calls: a
+// writer may be killed and repeat itself, two may write at once, records arrive
+// late, twice, or for trials that the store has forgotten; whatever happens, no
+// trial has two results and no cost is lost or counted twice.
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// Exercise runs the whole suite. open returns an empty store that is closed when
+// the test ends.
+func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
+	for _, test := range []struct {
+		name string
+		fn   func(t *testing.T, s store.Store)
+	}{
+		{"NotFound", testNotFound},
+		{"Runs/RoundTrip", testRunRoundTrip},
+		{"Runs/CreateTwice", testCreateTwice},
+		{"Runs/CreateNeedsItsBlobs", testCreateNeedsBlobs},
+		{"Runs/List", testList},
+		{"Runs/State", testState},
+		{"Runs/Finish", testFinish},
+		{"Trials/Dispatch", testDispatch},
+		{"Trials/Next", testNext},
+		{"Trials/Release", testRelease},
+		{"Trials/RetryVerdicts", testRetryVerdicts},
+		{"Trials/RetryCancelled", testRetryCancelled},
+		{"Trials/RetryNothing", testRetryNothing},
+		{"Results/RoundTrip", testResultRoundTrip},
+		{"Results/Duplicates", testDuplicates},
+		{"Results/Superseded", testSuperseded},
+		{"Results/Failures", testFailures},
+		{"Results/Losses", testLosses},
+		{"Results/LateButCurrent", testLateButCurrent},
+		{"Results/Forgotten", testForgotten},
+		{"Results/Damaged", testDamaged},
+		{"Results/EachResult", testEachResult},
+		{"Blobs", testBlobs},
+		{"Events/Order", testEvents},
+		{"Events/Follow", testFollow},
+		{"Collect", testCollect},
+		{"Concurrent", testConcurrent},
+		{"AnySequence", testAnySequence},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.fn(t, open(t)) })
+	}
+}
+
+// tb is what *testing.T, *testing.B and *rapid.T have in common.
+type tb interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+// when is a moment with microseconds, the resolution that a store keeps.
+var when = time.Date(2026, 3, 1, 2, 0, 0, 123456000, time.UTC)
+
+// newRun is a run of one cell with so many trials, with its blobs: the header
+// and one case.
+func newRun(id string, trials int) (eval.Run, []eval.Blob) {
+	c := blob.Pack([]byte(`{"id":"order/shipped"}`))
+	snap := eval.Snapshot{
+		Version:  "0.1.0",
+		Suite:    "quickstart",
+		Variants: []eval.Variant{{ID: "default"}},
+		Cases:    []eval.CaseRef{{ID: "order/shipped", Kind: eval.KindScript, Blob: c.SHA256}},
+		Plan:     eval.Plan{Seed: 1, Cells: []eval.Cell{{Repeats: trials}}},
+	}
+	plain, err := json.Marshal(snap)
+	if err != nil {
+		panic(err) // plain data
+	}
+	header := blob.Pack(plain)
+	return eval.Run{
+		ID:        id,
+		Suite:     "quickstart",
+		SuiteHash: "5eed",
+		SuitePath: "suites/quickstart.yaml",
+		State:     eval.RunQueued,
+		Control:   eval.ControlRun,
+		Header:    header.SHA256,
+		Trials:    trials,
+		Attempts:  3,
+		MaxLost:   2,
+		Priority:  1,
+		Created:   when,
+	}, []eval.Blob{header, c}
+}
+
+// create stores a run of so many trials.
+func create(t tb, s store.Store, id string, trials int) eval.Run {
+	t.Helper()
+	r, blobs := newRun(id, trials)
+	must(t, s.CreateRun(t.Context(), r, blobs))
+	return r
+}
+
+// dispatch marks the first attempts of the trials from..to-1.
+func dispatch(t tb, s store.Store, run string, from, to int) {
+	t.Helper()
+	var marks []store.Mark
+	for i := from; i < to; i++ {
+		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1})
+	}
+	must(t, s.Dispatch(t.Context(), run, marks, to))
+}
+
+// record is what attempt n at a trial hands in.
+func record(run string, ordinal, n int, v eval.Verdict) eval.Record {
+	return eval.Record{
+		UID:          fmt.Sprintf("%s:%d:a%d", run, ordinal, n),
+		Run:          run,
+		Ordinal:      ordinal,
+		N:            n,
+		Worker:       "w1",
+		Outcome:      eval.AttemptDone,
+		Result:       eval.Result{Verdict: v},
+		CostMicroUSD: 100,
+		Started:      when,
+		Ended:        when.Add(time.Second),
+	}
+}
+
+// failed is a record of an attempt that the farm failed or lost.
+func failed(run string, ordinal, n int, o eval.AttemptOutcome) eval.Record {
+	r := record(run, ordinal, n, eval.Error)
+	r.Outcome = o
+	r.Result.Reason = eval.ReasonFarm
+	if o == eval.AttemptLost {
+		r.Result.Reason = eval.ReasonWorkerLost
+	}
+	return r
+}
+
+// commit commits records and says which of them are final.
+func commit(t tb, s store.Store, rs ...eval.Record) []bool {
+	t.Helper()
+	stored, err := s.Commit(t.Context(), rs)
+	must(t, err)
+	if len(stored) != len(rs) {
+		t.Fatalf("got %d answers to %d records", len(stored), len(rs))
+	}
+	final := make([]bool, len(rs))
+	for i, st := range stored {
+		if st.UID != rs[i].UID || st.Run != rs[i].Run || st.Ordinal != rs[i].Ordinal || st.N != rs[i].N {
+			t.Errorf("got answer %d for attempt %s, want one for %s", i, st.UID, rs[i].UID)
+		}
+		final[i] = st.Final
+	}
+	return final
+}
+
+// outstanding returns the trials that are not done.
+func outstanding(t tb, s store.Store, run string) []store.Trial {
+	t.Helper()
+	ts, err := s.Outstanding(t.Context(), run)
+	must(t, err)
+	return ts
+}
+
+// expectCounts compares the counts, and what EachResult gives, with want.
+func expectCounts(t tb, s store.Store, run string, want eval.VerdictCounts) {
+	t.Helper()
+	got, err := s.Counts(t.Context(), run)
+	must(t, err)
+	equal(t, "counts", got, want)
+	var each eval.VerdictCounts
+	must(t, s.EachResult(t.Context(), run, func(r store.Row) error {
+		each.Add(r.Result.Verdict, 1)
+		return nil
+	}))
+	equal(t, "counts over EachResult", each, want)
+}
+
+func expectSpent(t tb, s store.Store, run string, want int64) {
+	t.Helper()
+	got, err := s.Spent(t.Context(), run)
+	must(t, err)
+	equal(t, "spent", got, want)
+}
+
+func must(t tb, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal[T any](t tb, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: got + and want -:\n%s", what, diff)
+	}
+}
+
+// notFound lets a test go on only with the error that callers test for.
+func notFound(t tb, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("%s: got error %v, want ErrNotFound", what, err)
+	}
+}
+
+func testNotFound(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	_, err := s.Run(ctx, "r-none")
+	notFound(t, "Run", err)
+	notFound(t, "SetState", s.SetState(ctx, "r-none", eval.RunRunning))
+	notFound(t, "SetControl", s.SetControl(ctx, "r-none", eval.ControlPause))
+	notFound(t, "Finish", s.Finish(ctx, eval.Run{ID: "r-none"}, blob.Pack(nil)))
+	notFound(t, "Dispatch", s.Dispatch(ctx, "r-none", nil, 0))
+	_, err = s.Outstanding(ctx, "r-none")
+	notFound(t, "Outstanding", err)
+	_, err = s.Release(ctx, "r-none")
+	notFound(t, "Release", err)
+	_, err = s.Retry(ctx, "r-none", nil)
+	notFound(t, "Retry", err)
+	_, err = s.Counts(ctx, "r-none")
+	notFound(t, "Counts", err)
+	_, err = s.Spent(ctx, "r-none")
+	notFound(t, "Spent", err)
+	_, err = s.Attempts(ctx, "r-none", 0)
+	notFound(t, "Attempts", err)
+	notFound(t, "EachResult", s.EachResult(ctx, "r-none", func(store.Row) error { return nil }))
+	_, err = s.GetBlob(ctx, blob.Pack(nil).SHA256)
+	notFound(t, "GetBlob", err)
+
+	create(t, s, "r-some", 2)
+	dispatch(t, s, "r-some", 0, 1)
+	_, err = s.Result(ctx, "r-some", 0)
+	notFound(t, "Result of a trial without one", err)
+	notFound(t, "Next of a trial never dispatched", s.Next(ctx, "r-some", 1, 1, when))
+	got, err := s.Attempts(ctx, "r-some", 0)
+	if err != nil || len(got) != 0 {
+		t.Errorf("Attempts of a trial without any: got %v, %v, want none", got, err)
+	}
+}

@@ -1,0 +1,201 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+const run1 = "r-20260301-aaaaaa"
+
+func testDispatch(t *testing.T, s store.Store) {
+	create(t, s, run1, 5)
+	if got := outstanding(t, s, run1); len(got) != 0 {
+		t.Errorf("got %v before anything was dispatched, want nothing", got)
+	}
+	marks := []store.Mark{{Ordinal: 1, Attempt: 1, HoldMicroUSD: 70}, {Ordinal: 0, Attempt: 1}}
+	for range 2 {
+		must(t, s.Dispatch(t.Context(), run1, marks, 2))
+	}
+	want := []store.Trial{
+		{Run: run1, Ordinal: 0, Attempt: 1, State: store.Dispatched},
+		{Run: run1, Ordinal: 1, Attempt: 1, State: store.Dispatched, HoldMicroUSD: 70},
+	}
+	equal(t, "outstanding", outstanding(t, s, run1), want)
+	must(t, s.Dispatch(t.Context(), run1, nil, 1))
+	r, err := s.Run(t.Context(), run1)
+	must(t, err)
+	equal(t, "cursor", r.Cursor, 2)
+
+	for name, ordinal := range map[string]int{"negative": -1, "behind the plan": 5} {
+		err := s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 2, Attempt: 1}, {Ordinal: ordinal, Attempt: 1}}, 3)
+		if err == nil {
+			t.Errorf("got no error for an ordinal that is %s", name)
+		}
+	}
+	equal(t, "outstanding after a refused dispatch", outstanding(t, s, run1), want)
+
+	// Marks of a scheduler that has been overtaken change nothing.
+	must(t, s.Next(t.Context(), run1, 0, 1, when))
+	commit(t, s, record(run1, 1, 1, eval.Pass))
+	must(t, s.Dispatch(t.Context(), run1, marks, 2))
+	waiting := store.Trial{Run: run1, Ordinal: 0, Attempt: 2, State: store.Waiting, NotBefore: when}
+	equal(t, "outstanding after old marks", outstanding(t, s, run1), []store.Trial{waiting})
+
+	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 2, HoldMicroUSD: 30}}, 2))
+	equal(t, "outstanding after the next mark", outstanding(t, s, run1),
+		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 2, State: store.Dispatched, HoldMicroUSD: 30}})
+}
+
+func testNext(t *testing.T, s store.Store) {
+	create(t, s, run1, 2)
+	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 1, HoldMicroUSD: 70}}, 1))
+	commit(t, s, failed(run1, 0, 1, eval.AttemptFailed))
+	equal(t, "reported", outstanding(t, s, run1),
+		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 1, State: store.Dispatched, Failures: 1, Reported: true}})
+
+	due := when.Add(time.Minute)
+	for range 2 { // the second time n is no longer current
+		must(t, s.Next(t.Context(), run1, 0, 1, due))
+	}
+	equal(t, "waiting", outstanding(t, s, run1),
+		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 2, State: store.Waiting, NotBefore: due, Failures: 1}})
+
+	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
+	commit(t, s, record(run1, 0, 2, eval.Pass))
+	must(t, s.Next(t.Context(), run1, 0, 2, due))
+	if got := outstanding(t, s, run1); len(got) != 0 {
+		t.Errorf("got %v after Next on a trial with a result, want nothing outstanding", got)
+	}
+	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1})
+}
+
+func testRelease(t *testing.T, s store.Store) {
+	create(t, s, run1, 5)
+	dispatch(t, s, run1, 0, 4)
+	commit(t, s, record(run1, 0, 1, eval.Pass), failed(run1, 1, 1, eval.AttemptFailed), failed(run1, 2, 1, eval.AttemptFailed))
+	must(t, s.Next(t.Context(), run1, 2, 1, when))
+	n, err := s.Release(t.Context(), run1)
+	must(t, err)
+	equal(t, "released", n, 2)
+	want := []store.Trial{
+		{Run: run1, Ordinal: 1, Attempt: 2, State: store.Waiting, Failures: 1},
+		{Run: run1, Ordinal: 2, Attempt: 2, State: store.Waiting, Failures: 1, NotBefore: when},
+		{Run: run1, Ordinal: 3, Attempt: 2, State: store.Waiting},
+	}
+	equal(t, "outstanding", outstanding(t, s, run1), want)
+	n, err = s.Release(t.Context(), run1)
+	must(t, err)
+	equal(t, "released by a second Release", n, 0)
+
+	// The former owner's worker was not dead after all.
+	equal(t, "final", commit(t, s, record(run1, 3, 1, eval.Fail)), []bool{false})
+	equal(t, "outstanding after a late record", outstanding(t, s, run1), want)
+}
+
+func testRetryVerdicts(t *testing.T, s store.Store) {
+	r := create(t, s, run1, 6)
+	must(t, s.SetState(t.Context(), run1, eval.RunRunning))
+	dispatch(t, s, run1, 0, 6)
+	vs := []eval.Verdict{eval.Pass, eval.Fail, eval.Error, eval.Unjudged, eval.Unfinished, eval.Skipped}
+	for i, v := range vs {
+		commit(t, s, record(run1, i, 1, v))
+	}
+	must(t, s.SetControl(t.Context(), run1, eval.ControlCancel))
+	r.Outcome, r.Verdict, r.ExitCode = eval.OutcomeComplete, eval.RunError, 3
+	must(t, s.Finish(t.Context(), r, blob.Pack(nil)))
+
+	for _, v := range []eval.Verdict{eval.Pass, eval.Fail, eval.Skipped, "nonsense"} {
+		if _, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error, v}); err == nil {
+			t.Errorf("got no error for a retry of %s, which would bias the rates", v)
+		}
+	}
+	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1, Fail: 1, Error: 1, Unjudged: 1, Unfinished: 1, Skipped: 1})
+
+	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error, eval.Unfinished})
+	must(t, err)
+	equal(t, "retried", n, 2)
+	equal(t, "outstanding", outstanding(t, s, run1), []store.Trial{
+		{Run: run1, Ordinal: 2, Attempt: 2, State: store.Waiting},
+		{Run: run1, Ordinal: 4, Attempt: 2, State: store.Waiting},
+	})
+	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1, Fail: 1, Unjudged: 1, Skipped: 1})
+	_, err = s.Result(t.Context(), run1, 2)
+	notFound(t, "a result that was cleared", err)
+
+	got, err := s.Run(t.Context(), run1)
+	must(t, err)
+	want, _ := newRun(run1, 6)
+	want.State, want.Cursor = eval.RunRunning, 6
+	equal(t, "run", got, want)
+	es, err := s.Events(t.Context(), run1, 0, 0)
+	must(t, err)
+	if last := es[len(es)-1]; last.Kind != "state" || last.State != eval.RunRunning {
+		t.Errorf("got last event %+v, want the state running", last)
+	}
+
+	n, err = s.Retry(t.Context(), run1, []eval.Verdict{eval.Error, eval.Unfinished})
+	must(t, err)
+	equal(t, "retried by a second Retry", n, 0)
+
+	// The attempt that was retried can count no more, the next one does.
+	late := record(run1, 2, 1, eval.Pass)
+	late.UID = "late"
+	equal(t, "final", commit(t, s, late, record(run1, 2, 2, eval.Pass)), []bool{false, true})
+	as, err := s.Attempts(t.Context(), run1, 2)
+	must(t, err)
+	var counting []string
+	for _, a := range as {
+		if a.Counts {
+			counting = append(counting, a.UID)
+		}
+	}
+	equal(t, "attempts", len(as), 3)
+	equal(t, "counting attempts", counting, []string{run1 + ":2:a2"})
+	expectSpent(t, s, run1, 800)
+}
+
+func testRetryCancelled(t *testing.T, s store.Store) {
+	// Six trials: one with a result, one reported, one waiting, one with a worker
+	// that was told to stop, two never dispatched.
+	r := create(t, s, run1, 6)
+	dispatch(t, s, run1, 0, 4)
+	commit(t, s, record(run1, 0, 1, eval.Pass), failed(run1, 1, 1, eval.AttemptFailed), failed(run1, 2, 1, eval.AttemptLost))
+	must(t, s.Next(t.Context(), run1, 2, 1, when))
+	must(t, s.SetControl(t.Context(), run1, eval.ControlCancel))
+	r.Outcome = eval.OutcomeRunCancelled
+	must(t, s.Finish(t.Context(), r, blob.Pack(nil)))
+
+	n, err := s.Retry(t.Context(), run1, nil)
+	must(t, err)
+	equal(t, "due", n, 5)
+	equal(t, "outstanding", outstanding(t, s, run1), []store.Trial{
+		{Run: run1, Ordinal: 1, Attempt: 2, State: store.Waiting},
+		{Run: run1, Ordinal: 2, Attempt: 2, State: store.Waiting},
+		{Run: run1, Ordinal: 3, Attempt: 2, State: store.Waiting},
+	})
+	got, err := s.Run(t.Context(), run1)
+	must(t, err)
+	want, _ := newRun(run1, 6)
+	want.State, want.Cursor = eval.RunRunning, 4
+	equal(t, "run", got, want)
+}
+
+func testRetryNothing(t *testing.T, s store.Store) {
+	r := create(t, s, run1, 1)
+	dispatch(t, s, run1, 0, 1)
+	commit(t, s, record(run1, 0, 1, eval.Fail))
+	r.Verdict = eval.RunFail
+	must(t, s.Finish(t.Context(), r, blob.Pack(nil)))
+	before, err := s.Run(t.Context(), run1)
+	must(t, err)
+	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
+	must(t, err)
+	equal(t, "retried", n, 0)
+	after, err := s.Run(t.Context(), run1)
+	must(t, err)
+	equal(t, "run", after, before)
+}
