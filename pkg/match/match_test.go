@@ -295,3 +295,32 @@ func BenchmarkPartial(b *testing.B) {
 		}
 	}
 }
+
+func TestEqual(t *testing.T) {
+	tests := []struct {
+		name, a, b string
+		want       bool
+	}{
+		{name: "scalars", a: `["x",true,null,1]`, b: `["x",true,null,1.0]`, want: true},
+		{name: "big integers", a: `9007199254740993`, b: `9007199254740992`},
+		{name: "objects in any order", a: `{"a":1,"b":{"c":2}}`, b: `{"b":{"c":2},"a":1}`, want: true},
+		{name: "an extra member counts", a: `{"a":1}`, b: `{"a":1,"b":2}`},
+		{name: "another member counts", a: `{"a":null}`, b: `{"b":null}`},
+		{name: "an extra item counts", a: `[1]`, b: `[1,2]`},
+		{name: "order counts", a: `[1,2]`, b: `[2,1]`},
+		{name: "matchers are nothing special", a: `{"$any":true}`, b: `1`},
+		{name: "types count", a: `[]`, b: `{}`},
+		{name: "a string is no number", a: `"1"`, b: `1`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, b := decode(t, test.a), decode(t, test.b)
+			if got := match.Equal(a, b); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if got := match.Equal(b, a); got != test.want {
+				t.Errorf("turned round: got %v, want %v", got, test.want)
+			}
+		})
+	}
+}

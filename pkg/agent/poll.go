@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/match"
+)
+
+// Defaults of repeat_until.
+const (
+	defaultPolls     = 10
+	defaultPollEvery = time.Second
+)
+
+// poll makes a step's request until a value appears and returns the answer that
+// has it. A rejection is returned at once: polling on would hide it.
+func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer, *failure) {
+	until := s.RepeatUntil
+	wanted, failed := operand(until.Equals)
+	if failed != nil {
+		return answer{}, failed
+	}
+	calls := cmp.Or(until.Max, defaultPolls)
+	var last *failure
+	for i := range calls {
+		if i > 0 {
+			if failed := r.wait(ctx, cmp.Or(until.Every, defaultPollEvery)); failed != nil {
+				return answer{}, failed
+			}
+		}
+		a, failed := r.request(ctx, s, turn, i > 0)
+		if failed != nil || a.rejected() {
+			return a, failed
+		}
+		seen, found, err := match.Get(a.value, until.Path)
+		switch {
+		case err != nil:
+			return a, failf(eval.ReasonFarm, "repeat_until: %v", err)
+		case found && len(match.Partial(wanted, seen)) == 0:
+			return a, nil
+		case found:
+			last = failf(eval.ReasonPollExhausted, "%s: want %s, got %s after %d calls", until.Path, match.Show(wanted), match.Show(seen), i+1).showing(wanted, seen)
+		default:
+			last = failf(eval.ReasonPollExhausted, "%s: want %s, got no such field after %d calls", until.Path, match.Show(wanted), i+1).showing(wanted, a.value)
+		}
+	}
+	return answer{}, last
+}
+
+// wait sits out the time between two polls.
+func (r *run) wait(ctx context.Context, d time.Duration) *failure {
+	start := r.script.Now()
+	err := r.script.Sleep(ctx, d)
+	r.done.Times.BackoffMS += float64(r.script.Now().Sub(start)) / float64(time.Millisecond)
+	if err == nil {
+		return nil
+	}
+	if failed := r.interrupted(ctx); failed != nil {
+		return failed
+	}
+	return failf(eval.ReasonFarm, "wait for the next poll: %v", err)
+}
