@@ -64,7 +64,7 @@ fi
 # folder is whole and as new as the lock file.
 if [[ -f $servers/package-lock.json && ! $servers/node_modules/.package-lock.json -nt $servers/package-lock.json ]]; then
 	say "installing the MCP servers of $servers with npm ci"
-	(cd "$servers" && npm ci --loglevel=error --no-audit --no-fund --ignore-scripts </dev/null) || {
+	(cd "$servers" && npm ci --loglevel=error --no-audit --no-fund --no-update-notifier --ignore-scripts </dev/null) || {
 		say "npm ci failed in $servers"
 		exit 1
 	}

@@ -8,9 +8,10 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
 )
 
-// maxMessage bounds what one failure may print, in bytes. The report has the
+// maxMessage bounds what one failure may print, in columns. The report has the
 // whole of it.
 const maxMessage = 300
 
@@ -107,7 +108,7 @@ func clean(s string) string {
 	if len(s) > 4*maxMessage {
 		s = s[:4*maxMessage]
 	}
-	return safe(strings.Join(strings.Fields(s), " "), maxMessage)
+	return report.Line(strings.Join(strings.Fields(s), " "), maxMessage)
 }
 
 // percent gives whole percents, rounded down so that 100 means all.
