@@ -1,0 +1,98 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// An Attachment is one trial's view of a session: its requests and the frames
+// that belong to them. It implements agent.Tools. Detach it when the trial ends.
+type Attachment struct {
+	s       *Session
+	once    sync.Once
+	release func() // what Detach does last; may be nil
+
+	// Guarded by the session's mutex.
+	frames  frames
+	ids     []string
+	crowded bool
+}
+
+// Attach gives a trial its view of the session.
+func (s *Session) Attach() *Attachment { return s.attach(nil) }
+
+func (s *Session) attach(release func()) *Attachment {
+	a := &Attachment{s: s, release: release}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attached[a] = true
+	return a
+}
+
+// Session is what the attachment is attached to.
+func (a *Attachment) Session() *Session { return a.s }
+
+// Detach ends the trial's view. What belongs to the trial alone ends with it:
+// the session of a pool's Fresh is closed.
+func (a *Attachment) Detach() {
+	a.once.Do(func() {
+		a.s.mu.Lock()
+		delete(a.s.attached, a)
+		for _, id := range a.ids {
+			delete(a.s.owners, id)
+		}
+		a.s.mu.Unlock()
+		if a.release != nil {
+			a.release()
+		}
+	})
+}
+
+// Crowded says whether the session died while more than one attachment was
+// attached: then nobody can tell whose request killed it.
+func (a *Attachment) Crowded() bool {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return a.crowded
+}
+
+// Frames gives the raw messages of the attachment's own requests, and what the
+// server sent unasked while nobody else was attached. They are bounded; a last
+// frame says when some were not kept.
+func (a *Attachment) Frames() []eval.Frame {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return a.frames.all()
+}
+
+// Call calls a tool with a JSON object of arguments, nil for none. When ctx ends
+// the server is told so and the outcome is OutcomeCancelled.
+func (a *Attachment) Call(ctx context.Context, tool string, arguments eval.JSON) eval.Outcome {
+	if arguments != nil && !json.Valid(arguments) {
+		return eval.Outcome{Kind: eval.OutcomeFailed, Reason: eval.ReasonFarm, Detail: "the arguments are no JSON: " + excerpt(string(arguments))}
+	}
+	return a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
+		var req mcp.CallToolRequest
+		req.Params.Name = tool
+		if arguments != nil {
+			req.Params.Arguments = arguments
+		}
+		_, err := a.s.client.CallTool(ctx, req)
+		return err
+	})
+}
+
+// Read reads a resource by its exact URI.
+func (a *Attachment) Read(ctx context.Context, uri string) eval.Outcome {
+	return a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
+		var req mcp.ReadResourceRequest
+		req.Params.URI = uri
+		_, err := a.s.client.ReadResource(ctx, req)
+		return err
+	})
+}

@@ -1,0 +1,224 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
+)
+
+// hear is the session's ear on the wire: it hands raw answers to their flights,
+// decides what the bytes alone decide, and records frames. It implements
+// wire.Tap.
+func (s *Session) hear(ctx context.Context, m wire.Message) (pass bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := flightOf(ctx)
+	if !utf8.Valid(m.Raw) {
+		s.findLocked("invalid_utf8", "a message holds bytes that are no UTF-8")
+		m.Raw = validUTF8(m.Raw)
+		m.Result, m.Error = validUTF8(m.Result), validUTF8(m.Error)
+	}
+	s.recordLocked(f, m)
+	switch {
+	case m.Sent:
+		if g := s.flights[m.ID]; g != nil && m.Method != "" {
+			g.sent = m.At
+		}
+		return true
+	case m.Noise:
+		s.hearNoise(f, m)
+		return true
+	case m.Method != "":
+		return s.hearMethod(m)
+	default:
+		return s.hearAnswer(f, m)
+	}
+}
+
+// recordLocked keeps a frame where it belongs: with the trial whose request it
+// is part of, or with the only one there is, or with the session.
+func (s *Session) recordLocked(f *flight, m wire.Message) {
+	var a *Attachment
+	switch {
+	case f != nil:
+		a = f.att
+	case m.Answer() || m.Sent && m.Request():
+		a = s.owners[m.ID]
+	case m.Sent && m.Method == "notifications/cancelled":
+		a = s.owners[cancelledID(m)]
+	}
+	if a == nil && len(s.attached) == 1 {
+		for only := range s.attached {
+			a = only
+		}
+	}
+	into := &s.frames
+	if a != nil {
+		into = &a.frames
+	}
+	into.add(m.Frame, m.Notification() || m.Noise)
+}
+
+func cancelledID(m wire.Message) string {
+	var params struct {
+		RequestID eval.JSON `json:"requestId"`
+	}
+	_ = json.Unmarshal(m.Params, &params)
+	return string(params.RequestID)
+}
+
+// hearMethod handles a notification or a request of the server.
+func (s *Session) hearMethod(m wire.Message) bool {
+	switch {
+	case m.Request() && s.legacySSE:
+		// mcp-go would take it for an answer if the id fits.
+		s.findLocked("request_unanswered", fmt.Sprintf("the server asked %s, which cannot be answered over legacy SSE", m.Method))
+		return false
+	case m.Method == "notifications/tools/list_changed":
+		s.changes++
+		s.tools = nil
+	case m.Method == "notifications/progress" && len(s.flights) == 0:
+		s.findLocked("late_progress", "a progress notification came while no request was waiting: "+string(m.Params))
+	}
+	return true
+}
+
+// hearAnswer hands an answer to its flight.
+func (s *Session) hearAnswer(f *flight, m wire.Message) bool {
+	target := s.flights[m.ID]
+	if f != nil && m.ID != f.id { // an answer over HTTP belongs to its own request
+		if f.exchange.Status >= http.StatusBadRequest {
+			return true // the status decides
+		}
+		f.condemn(eval.ReasonProtocolViolation, fmt.Sprintf("request %s was answered with id %s", f.id, excerpt(m.ID)))
+		return false
+	}
+	if target == nil {
+		s.hearStray(m)
+		return false
+	}
+	if !target.answered.IsZero() {
+		s.findLocked("duplicate_answer", "a request was answered twice: "+string(m.Raw))
+		return false
+	}
+	switch {
+	case m.Result == nil && m.Error == nil:
+		target.condemn(eval.ReasonProtocolViolation, "an answer with neither result nor error: "+excerpt(string(m.Raw)))
+		return false
+	case m.Result != nil && m.Error != nil && string(m.Result) != "null":
+		target.condemn(eval.ReasonProtocolViolation, "an answer with both result and error: "+excerpt(string(m.Raw)))
+		return false
+	}
+	target.answered = time.Now()
+	target.result, target.rpcError = m.Result, m.Error
+	if m.Error != nil {
+		target.result = nil
+	}
+	return true
+}
+
+// hearStray handles an answer that no flight waits for.
+func (s *Session) hearStray(m wire.Message) {
+	if text, err := strconv.Unquote(m.ID); err == nil {
+		if f := s.flights[text]; f != nil {
+			f.condemn(eval.ReasonProtocolViolation, fmt.Sprintf("request %s was answered with the string id %q", text, text))
+			return
+		}
+	}
+	switch n, err := strconv.Atoi(m.ID); {
+	case s.abandoned[m.ID]:
+		delete(s.abandoned, m.ID)
+		s.findLocked("late_answer", "an answer came after we had stopped waiting for it: "+string(m.Raw))
+	case err == nil && n > 0 && n <= s.lastID():
+		s.findLocked("duplicate_answer", "a request was answered twice: "+string(m.Raw))
+	default:
+		s.suspect(fmt.Sprintf("an answer with id %s, which was never asked", excerpt(m.ID)), m.Raw)
+	}
+}
+
+// suspect handles what was meant as an answer, but cannot be told to which
+// request. If only one waits, it was that one's; otherwise those that wait know
+// it when their time is up.
+func (s *Session) suspect(what string, raw []byte) {
+	detail := what + ": " + excerpt(string(raw))
+	switch len(s.flights) {
+	case 0:
+		s.findLocked("stray_answer", detail)
+	case 1:
+		for _, f := range s.flights {
+			f.condemn(eval.ReasonProtocolViolation, detail)
+		}
+	default:
+		for _, f := range s.flights {
+			f.suspicion = detail
+		}
+	}
+}
+
+func (s *Session) lastID() int {
+	n, _ := strconv.Atoi(s.last)
+	return n
+}
+
+// report hears of HTTP exchanges; it is wire.HTTP's Report.
+func (s *Session) report(ctx context.Context, e wire.Exchange) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := flightOf(ctx); f != nil {
+		f.exchange = e
+		if !e.Sent.IsZero() {
+			f.sent = e.Sent
+		}
+		return
+	}
+	if e.Method != http.MethodGet {
+		return
+	}
+	if s.listening != nil {
+		select {
+		case <-s.listening:
+		default:
+			close(s.listening)
+		}
+	}
+	s.stream = e
+	if s.legacySSE && e.Status == http.StatusOK && (e.Ended || e.Err != nil) {
+		reason, detail := eval.ReasonStreamCut, "the event stream ended"
+		if errors.Is(e.Err, wire.ErrOversize) {
+			reason, detail = eval.ReasonOversize, "an event is over the frame limit"
+		}
+		go s.die(reason, detail) // die takes the mutex
+	}
+}
+
+// excerpt is the start of a hostile text, on one line.
+func excerpt(text string) string {
+	const most = 300
+	cut := ""
+	if len(text) > most {
+		text, cut = text[:most], "…"
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text) + cut
+}
+
+func validUTF8(raw eval.JSON) eval.JSON {
+	if raw == nil {
+		return nil
+	}
+	return eval.JSON(strings.ToValidUTF8(string(raw), "\uFFFD"))
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// listPages bounds the pages of one listing. The largest public servers have a
+// few hundred tools.
+const listPages = 200
+
+// listTries bounds how often a listing is begun again because the server said
+// meanwhile that it changed, as some do several times after initialize.
+const listTries = 5
+
+// ListTools returns the raw result of every tools/list page, and the outcome of
+// the page that ended the listing. A cursor that repeats, or too many pages, end
+// it with ReasonPagesEndless.
+func (a *Attachment) ListTools(ctx context.Context) ([]eval.JSON, eval.Outcome) {
+	for try := 1; ; try++ {
+		before := a.s.changeCount()
+		pages, out := a.list(ctx)
+		if out.Kind != eval.OutcomeOK {
+			return pages, out
+		}
+		if a.s.remember(before, pages) || try == listTries {
+			return pages, out
+		}
+	}
+}
+
+// HasTool says whether the listing has a tool; the outcome says whether the
+// listing could be had. The names are remembered until the server says that they
+// changed, and asked for again before a tool is called missing: not every
+// connection carries that notification.
+func (a *Attachment) HasTool(ctx context.Context, tool string) (bool, eval.Outcome) {
+	if a.s.remembers(tool) {
+		return true, eval.Outcome{Kind: eval.OutcomeOK}
+	}
+	select {
+	case a.s.lister <- struct{}{}:
+		defer func() { <-a.s.lister }()
+	case <-ctx.Done():
+		return false, eval.Outcome{Kind: eval.OutcomeCancelled, Detail: context.Cause(ctx).Error()}
+	}
+	if a.s.remembers(tool) {
+		return true, eval.Outcome{Kind: eval.OutcomeOK}
+	}
+	pages, out := a.ListTools(ctx)
+	if out.Kind != eval.OutcomeOK {
+		return false, out
+	}
+	return toolNames(pages)[tool], out
+}
+
+// list asks for every page once.
+func (a *Attachment) list(ctx context.Context) ([]eval.JSON, eval.Outcome) {
+	var pages []eval.JSON
+	var cursor string
+	seen := map[string]bool{"": true}
+	for {
+		out := a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
+			var req mcp.ListToolsRequest
+			req.Params.Cursor = mcp.Cursor(cursor)
+			_, err := a.s.client.ListToolsByPage(ctx, req)
+			return err
+		})
+		if out.Kind == eval.OutcomeToolError {
+			out.Kind = eval.OutcomeOK // isError means nothing here
+		}
+		if out.Kind != eval.OutcomeOK {
+			return pages, out
+		}
+		pages = append(pages, out.Result)
+		var page struct {
+			Next string `json:"nextCursor"`
+		}
+		_ = json.Unmarshal(out.Result, &page) // a cursor of another type is none
+		cursor = page.Next
+		endless := ""
+		switch {
+		case cursor == "":
+			return pages, out
+		case seen[cursor]:
+			endless = fmt.Sprintf("the cursor %q came back after %d pages", excerpt(cursor), len(pages))
+		case len(pages) == listPages:
+			endless = fmt.Sprintf("the listing has more than %d pages", listPages)
+		}
+		if endless != "" {
+			out.Kind, out.Reason, out.Detail = eval.OutcomeFailed, eval.ReasonPagesEndless, endless
+			return pages, out
+		}
+		seen[cursor] = true
+	}
+}
+
+func (s *Session) changeCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changes
+}
+
+// remember keeps the names of a listing, unless the server said that it changed
+// since before.
+func (s *Session) remember(before int, pages []eval.JSON) bool {
+	names := toolNames(pages)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changes != before {
+		return false
+	}
+	s.tools = names
+	return true
+}
+
+func (s *Session) remembers(tool string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools[tool]
+}
+
+// toolNames reads the names of raw pages; one bad tool hides no other.
+func toolNames(pages []eval.JSON) map[string]bool {
+	names := map[string]bool{}
+	for _, raw := range pages {
+		var page struct {
+			Tools []eval.JSON `json:"tools"`
+		}
+		_ = json.Unmarshal(raw, &page)
+		for _, tool := range page.Tools {
+			var t struct {
+				Name string `json:"name"`
+			}
+			if json.Unmarshal(tool, &t) == nil {
+				names[t.Name] = true
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,127 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case "hostile":
+			runHostile(os.Args[2:])
+			return
+		case "guard":
+			pgid, err := strconv.Atoi(os.Args[2])
+			if err == nil {
+				err = wire.RunGuard(os.Stdin, pgid)
+			}
+			if err != nil {
+				panic(err)
+			}
+			return
+		case "owner":
+			runOwner(os.Args[2:])
+			return
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// options of an opener for the tests' own servers.
+func options() client.Options {
+	return client.Options{Environ: os.Environ(), Starts: 4}
+}
+
+// hostileSpec is the hostile server in a mode, with short timeouts.
+func hostileSpec(t testing.TB, mode string, args ...string) client.Spec {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Spec{
+		Name: "hostile", Dir: t.TempDir(),
+		Server: eval.Server{
+			Command:     append([]string{self, "hostile", mode}, args...),
+			CallTimeout: 20 * time.Second, CloseTimeout: 300 * time.Millisecond,
+		},
+	}
+}
+
+func open(t testing.TB, spec client.Spec) *client.Session {
+	t.Helper()
+	s, err := client.NewOpener(options()).Open(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func attach(t testing.TB, s *client.Session) *client.Attachment {
+	t.Helper()
+	a := s.Attach()
+	t.Cleanup(a.Detach)
+	return a
+}
+
+func refused(t testing.TB, spec client.Spec) *client.StartError {
+	t.Helper()
+	s, err := client.NewOpener(options()).Open(t.Context(), spec)
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("open succeeded, want an error")
+	}
+	var start *client.StartError
+	if !errors.As(err, &start) {
+		t.Fatalf("open gave %T %v, want a *StartError", err, err)
+	}
+	return start
+}
+
+// do calls the hostile server's tool.
+func do(ctx context.Context, a *client.Attachment, what string, args ...any) eval.Outcome {
+	m := map[string]any{"do": what}
+	for i := 0; i+1 < len(args); i += 2 {
+		m[args[i].(string)] = args[i+1]
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return a.Call(ctx, "do", raw)
+}
+
+// textOf is the text of a result's first block.
+func textOf(out eval.Outcome) string {
+	var res struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(out.Result, &res) != nil || len(res.Content) == 0 {
+		return ""
+	}
+	return res.Content[0].Text
+}
+
+func hasFinding(s *client.Session, code string) bool {
+	for _, f := range s.Findings() {
+		if f.Code == code {
+			return true
+		}
+	}
+	return false
+}

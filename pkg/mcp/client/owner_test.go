@@ -1,0 +1,3 @@
+package client_test
+
+func runOwner([]string) {}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+// bodyKept bounds what is kept of the body of an exchange that holds no
+// message: an error page, a refusal.
+const bodyKept = 64 << 10
+
+// An Exchange is one HTTP request with what came back.
+type Exchange struct {
+	Method string
+	// Status is 0 when no response came; Err then says why.
+	Status int
+	Header http.Header
+	// Body is the start of a response that carried no message.
+	Body []byte
+	// Sent is when the last byte of the request was out.
+	Sent time.Time
+	// Err is what broke the exchange: a failed connection, a body that broke
+	// off, ErrOversize.
+	Err error
+	// Ended is true when the response has been read to its end.
+	Ended bool
+}
+
+// HTTP is a round tripper that sees what a client library makes unreadable:
+// status, headers and raw bodies. It reads every response but event streams
+// completely, so that a body cannot be cut short by a decoder, and drops from
+// event streams what its Tap does not let pass.
+type HTTP struct {
+	// Base makes the requests. Required.
+	Base http.RoundTripper
+	// FrameLimit bounds one body or event, in bytes. Zero means
+	// DefaultFrameLimit.
+	FrameLimit int
+	// Tap hears every message. Required.
+	Tap Tap
+	// Report hears of every exchange when its head or its failure is known, and
+	// again when an event stream has ended. Required.
+	Report func(ctx context.Context, e Exchange)
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	if req.GetBody != nil {
+		if body, err := req.GetBody(); err == nil {
+			raw, _ := io.ReadAll(body)
+			if m, ok := Parse(raw); ok {
+				m.Sent = true
+				h.Tap(ctx, m)
+			}
+		}
+	}
+	var sent atomic.Int64
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) { sent.Store(time.Now().UnixNano()) },
+	})
+	resp, err := h.Base.RoundTrip(req.WithContext(traced))
+	e := Exchange{Method: req.Method, Err: err}
+	if ns := sent.Load(); ns != 0 {
+		e.Sent = time.Unix(0, ns)
+	}
+	if err != nil {
+		h.Report(ctx, e)
+		return nil, err
+	}
+	e.Status, e.Header = resp.StatusCode, resp.Header
+	limit := cmp.Or(h.FrameLimit, DefaultFrameLimit)
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" && resp.StatusCode < 400 {
+		h.Report(ctx, e)
+		resp.Body = newEvents(ctx, resp.Body, limit, h.Tap, func(err error) {
+			e.Err, e.Ended = err, true
+			h.Report(ctx, e)
+		})
+		return resp, nil
+	}
+	body, err := readBody(resp.Body, limit)
+	e.Ended = err == nil
+	e.Err = err
+	if err == nil {
+		if m, ok := Parse(body); ok {
+			e.Body = body
+			h.Report(ctx, e)
+			h.Tap(ctx, m)
+		} else {
+			e.Body = body[:min(len(body), bodyKept)]
+			h.Report(ctx, e)
+			if len(bytes.TrimSpace(body)) > 0 {
+				h.Tap(ctx, noise(body))
+			}
+		}
+	} else {
+		h.Report(ctx, e)
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// readBody reads a body to its end and closes it.
+func readBody(body io.ReadCloser, limit int) ([]byte, error) {
+	defer func() { _ = body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(raw) > limit:
+		return nil, ErrOversize
+	}
+	return raw, nil
+}
+
+// errAbandoned ends a stream that its reader closed.
+var errAbandoned = errors.New("closed by the reader")
