@@ -1,0 +1,107 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// Options of [Serve].
+type Options struct {
+	// Name of the demo server. "acme" is the only one.
+	Name string
+	// Break is the name of a regression from [Breaks]; empty means none.
+	Break string
+	// HTTP is the address to serve Streamable HTTP on, at path /mcp. An address
+	// without a host, such as ":8080", means the loopback interface; port 0
+	// means any free one. Empty means stdio.
+	HTTP string
+	// In and Out carry the messages of stdio. Err gets the address of HTTP and
+	// the log.
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Serve serves a demo server until ctx ends or, on stdio, until In does. Both
+// are no error.
+func Serve(ctx context.Context, o Options) error {
+	if o.Name != "acme" {
+		return fmt.Errorf("unknown demo server %q; there is acme", o.Name)
+	}
+	s, err := Acme(o.Break)
+	if err != nil {
+		return err
+	}
+	if o.HTTP != "" {
+		err = serveHTTP(ctx, s, o)
+	} else {
+		err = serveStdio(ctx, s, o)
+	}
+	if err != nil {
+		return fmt.Errorf("serve %s: %w", o.Name, err)
+	}
+	return nil
+}
+
+func serveStdio(ctx context.Context, s *server.MCPServer, o Options) error {
+	stdio := server.NewStdioServer(s)
+	stdio.SetErrorLogger(log.New(o.Err, "acme: ", 0))
+	// More calls at once than a farm makes, so that a slow one holds up nobody.
+	server.WithWorkerPoolSize(32)(stdio)
+	if err := stdio.Listen(ctx, o.In, o.Out); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func serveHTTP(ctx context.Context, s *server.MCPServer, o Options) error {
+	const (
+		idle  = 10 * time.Minute // a session whose client went away without a word
+		grace = 2 * time.Second  // for calls in flight at the end
+	)
+	addr := o.HTTP
+	if strings.HasPrefix(addr, ":") {
+		addr = "127.0.0.1" + addr
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(o.Err, "acme: ", 0)}
+	mcp := server.NewStreamableHTTPServer(s,
+		server.WithStreamableHTTPServer(web),
+		server.WithSessionIdleTTL(idle),
+		server.WithStreamableHTTPLogger(slog.New(slog.NewTextHandler(o.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+	)
+	mux.Handle("/mcp", mcp)
+	if _, err := fmt.Fprintf(o.Err, "acme: serving http://%s/mcp\n", l.Addr()); err != nil {
+		return errors.Join(fmt.Errorf("announce the address: %w", err), l.Close())
+	}
+
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	//nolint:contextcheck // the given one has ended
+	end, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	if err := mcp.Shutdown(end); err != nil {
+		_ = web.Close() // cuts what would not end by itself
+	}
+	<-served
+	return nil
+}
