@@ -244,6 +244,7 @@ func crashing(t *testing.T, stderr *bytes.Buffer) (s session, exited func() int)
 	cmd, in, out := command(t, "crash-on-hostile-input", stderr)
 	s = connect(t, client.NewClient(transport.NewIO(out, in, io.NopCloser(strings.NewReader("")))))
 	return s, func() int {
+		_ = in.Close() // should it still live, it ends now
 		_ = cmd.Wait() // an exit code is an error here
 		return cmd.ProcessState.ExitCode()
 	}

@@ -46,7 +46,7 @@ func (t *tool) serve() (server.ServerTool, error) {
 	def.RawOutputSchema = t.Output
 	def.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &yes, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no}
 	return server.ServerTool{Tool: def, Handler: func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		arguments := req.GetRawArguments()
+		arguments := req.Params.Arguments
 		if t.before != nil {
 			t.before(ctx, arguments)
 		}
