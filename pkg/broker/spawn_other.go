@@ -1,0 +1,12 @@
+//go:build !unix
+
+package broker
+
+import (
+	"context"
+	"errors"
+)
+
+func openSpawned(context.Context, Options) (*Broker, error) {
+	return nil, errors.New("this system cannot spawn a redis: use the embedded one, or the URL of a running one")
+}

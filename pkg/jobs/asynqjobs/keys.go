@@ -1,0 +1,44 @@
+package asynqjobs
+
+// keys names everything that a queue keeps in Redis.
+type keys struct{ namespace string }
+
+// queue is the name of the asynq queue.
+func (k keys) queue() string { return "trials-" + k.namespace }
+
+func (k keys) global(name string) string { return "evalfarm:{" + k.namespace + "}:" + name }
+
+// workers is a HASH of worker → "till|slots".
+func (k keys) workers() string { return k.global("workers") }
+
+// results is the STREAM of records.
+func (k keys) results() string { return k.global("results") }
+
+// epoch is a STRING that changes when Redis has lost its memory.
+func (k keys) epoch() string { return k.global("epoch") }
+
+// claims is a HASH of ordinal → claim, of attempts in flight.
+func (k keys) claims(run string) string { return k.global("claims:" + run) }
+
+// current is a HASH of ordinal → number of the current attempt, where it is not
+// the first.
+func (k keys) current(run string) string { return k.global("current:" + run) }
+
+// done is a BITMAP by ordinal of trials whose current attempt is done: a million
+// trials are 125 KB.
+func (k keys) done(run string) string { return k.global("done:" + run) }
+
+// control is a STRING, absent when the run may run.
+func (k keys) control(run string) string { return k.global("control:" + run) }
+
+// What follows is asynq's own. Reading it beats asking its inspector, which
+// takes two round trips and a script for every task; the canary test notices
+// when asynq changes it.
+
+func (k keys) asynq(name string) string { return "asynq:{" + k.queue() + "}:" + name }
+
+// task is the HASH of one task, with its state.
+func (k keys) task(id string) string { return k.asynq("t:" + id) }
+
+// asynqQueues is the SET of queue names that asynq's inspector believes in.
+const asynqQueues = "asynq:queues"

@@ -1,0 +1,159 @@
+package asynqjobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/evalfarm/evalfarm/pkg/jobs"
+)
+
+// errHandler is what asynq is told of a failure. It writes the text of an error
+// into the task and the task into every heartbeat, so the reason goes to the log
+// alone.
+var errHandler = errors.New("the handler failed, see the worker's log")
+
+// Serve implements [jobs.Workplace].
+func (q *Queue) Serve(ctx context.Context, worker string, slots int, h jobs.Handler) error {
+	if slots < 1 {
+		return fmt.Errorf("serve as %s: %d slots", worker, slots)
+	}
+	log := q.o.Logger.With("worker", worker)
+	server := asynq.NewServerFromRedisClient(q.client, asynq.Config{
+		Concurrency:              slots,
+		Queues:                   map[string]int{q.keys.queue(): 1},
+		TaskCheckInterval:        q.o.CheckInterval,
+		DelayedTaskCheckInterval: q.o.ForwardInterval,
+		JanitorInterval:          time.Hour, // nothing is retained
+		// It ends when the handlers have, and they bound themselves.
+		ShutdownTimeout: timeout,
+		IsFailure:       func(err error) bool { return later(err) == nil },
+		RetryDelayFunc:  q.delay,
+		BaseContext:     func() context.Context { return context.WithoutCancel(ctx) },
+		Logger:          asynqLog{log},
+		LogLevel:        asynq.WarnLevel,
+	})
+	d := &desk{q: q, h: h, log: log, free: make(chan struct{}, slots)}
+	if err := server.Start(d); err != nil {
+		return fmt.Errorf("serve as %s: %w", worker, err)
+	}
+	<-ctx.Done()
+	server.Stop()
+	server.Shutdown()
+	// Handlers that asynq gave up on during an outage are still at work.
+	d.busy.Wait()
+	return nil
+}
+
+// A desk takes deliveries from asynq and hands them to the handler.
+type desk struct {
+	q    *Queue
+	h    jobs.Handler
+	log  *slog.Logger
+	busy sync.WaitGroup
+	// free bounds the handlers. asynq does too, but when it loses its lease on a
+	// task, after half a minute without Redis, it takes the slot for free while the
+	// handler is still at work.
+	free chan struct{}
+}
+
+// ProcessTask implements [asynq.Handler].
+func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
+	d.busy.Add(1)
+	defer d.busy.Done()
+	var j jobs.Job
+	if err := json.Unmarshal(t.Payload(), &j); err != nil || j.Run == "" || j.Attempt < 1 || j.Ordinal < 0 {
+		d.log.ErrorContext(ctx, "dropping a delivery that is no job", "bytes", len(t.Payload()))
+		return nil
+	}
+	wait := time.NewTimer(min(d.q.o.Lease/4, 5*time.Second))
+	defer wait.Stop()
+	select {
+	case d.free <- struct{}{}:
+		defer func() { <-d.free }()
+	case <-wait.C:
+		return &jobs.LaterError{After: time.Second}
+	}
+	// Neither asynq's loss of a lease nor the end of Serve interrupts the work.
+	err := d.handle(d.q.o.Context(context.WithoutCancel(ctx), t.Headers()), j)
+	if err == nil {
+		return nil
+	}
+	if l := later(err); l != nil {
+		return l
+	}
+	d.log.WarnContext(ctx, "delivery failed", "job", j.Key(), "error", err)
+	return errHandler
+}
+
+// handle turns a panic into a failure.
+func (d *desk) handle(ctx context.Context, j jobs.Job) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return d.h(ctx, j)
+}
+
+// later finds the wish for a later delivery in an error.
+func later(err error) *jobs.LaterError {
+	var l *jobs.LaterError
+	if errors.As(err, &l) {
+		return l
+	}
+	return nil
+}
+
+// delay is when asynq delivers again, given how often that failed before.
+func (q *Queue) delay(failures int, err error, _ *asynq.Task) time.Duration {
+	if l := later(err); l != nil {
+		return wholeSecond(time.Now(), l.After)
+	}
+	if errors.Is(err, asynq.ErrLeaseExpired) {
+		return time.Second // the worker died, not the work
+	}
+	d := q.o.Backoff << min(failures, 6)
+	d = min(d, 60*q.o.Backoff)
+	return d/2 + rand.N(d/2+1)
+}
+
+// wholeSecond lengthens a delay to the next full second. asynq cuts times to
+// seconds, which would deliver up to a second too early.
+func wholeSecond(now time.Time, d time.Duration) time.Duration {
+	at := now.Add(d)
+	if whole := at.Truncate(time.Second); whole.Before(at) {
+		at = whole.Add(time.Second)
+	}
+	return at.Sub(now)
+}
+
+// asynqLog hands what asynq has to say to our logger.
+type asynqLog struct{ log *slog.Logger }
+
+func (l asynqLog) say(level slog.Level, args []any) {
+	l.log.Log(context.Background(), level, "asynq", "message", fmt.Sprint(args...))
+}
+
+// Debug implements [asynq.Logger].
+func (l asynqLog) Debug(args ...any) { l.say(slog.LevelDebug, args) }
+
+// Info implements [asynq.Logger].
+func (l asynqLog) Info(args ...any) { l.say(slog.LevelDebug, args) }
+
+// Warn implements [asynq.Logger].
+func (l asynqLog) Warn(args ...any) { l.say(slog.LevelWarn, args) }
+
+// Error implements [asynq.Logger].
+func (l asynqLog) Error(args ...any) { l.say(slog.LevelWarn, args) }
+
+// Fatal implements [asynq.Logger]. asynq never calls it, and it does not exit.
+func (l asynqLog) Fatal(args ...any) { l.say(slog.LevelError, args) }
