@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -44,14 +46,15 @@ func read(o eval.Outcome) answer {
 		Contents          []eval.JSON `json:"contents"`
 		StructuredContent eval.JSON   `json:"structuredContent"`
 	}
-	if a.unreadable = json.Unmarshal(o.Result, &result); a.unreadable != nil {
+	if err := json.Unmarshal(o.Result, &result); err != nil {
+		a.unreadable = plain(err, "result")
 		return a
 	}
 	values, texts := []any{}, []string{}
 	for _, raw := range append(result.Content, result.Contents...) {
 		value, text, err := readBlock(raw)
 		if err != nil {
-			a.unreadable = err
+			a.unreadable = plain(err, fmt.Sprintf("block %d", len(values)+1))
 			return a
 		}
 		values = append(values, value)
@@ -93,6 +96,14 @@ func readBlock(raw eval.JSON) (any, *string, error) {
 		value, err := eval.Decode(raw)
 		return value, nil, err
 	}
+}
+
+// plain says what is wrong with a result without the names of Go types.
+func plain(err error, where string) error {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: unexpected %s", strings.TrimSuffix(where+"."+mistyped.Field, "."), mistyped.Value)
+	}
+	return fmt.Errorf("%s: %w", where, err)
 }
 
 // count is the number of items: of a structured array, of a JSON array that is

@@ -42,9 +42,9 @@ func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer, *
 		case found && len(match.Partial(wanted, seen)) == 0:
 			return a, nil
 		case found:
-			last = failf(eval.ReasonPollExhausted, "%s: want %s, got %s after %d calls", until.Path, match.Show(wanted), match.Show(seen), i+1).showing(wanted, seen)
+			last = failf(eval.ReasonPollExhausted, "%s: want %s, got %s at call %d of %d", until.Path, match.Show(wanted), match.Show(seen), i+1, calls).showing(wanted, seen)
 		default:
-			last = failf(eval.ReasonPollExhausted, "%s: want %s, got no such field after %d calls", until.Path, match.Show(wanted), i+1).showing(wanted, a.value)
+			last = failf(eval.ReasonPollExhausted, "%s: want %s, got no such field at call %d of %d", until.Path, match.Show(wanted), i+1, calls).showing(wanted, a.value)
 		}
 	}
 	return answer{}, last
