@@ -3,6 +3,7 @@ package strictyaml
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,6 +38,11 @@ func Decode(n *Node, into any, opts Options) []Problem {
 // An Unmarshaler decodes itself: a value that has several forms.
 type Unmarshaler interface {
 	UnmarshalNode(d *Decoder, n *Node)
+}
+
+// A Chooser is a string type with few values; any other is a problem.
+type Chooser interface {
+	Choices() []string
 }
 
 // A Decoder collects the problems of one decoding. It is what an [Unmarshaler]
@@ -76,10 +82,11 @@ func (a *At) Node() *Node { return a.node }
 
 func (a *At) setNode(n *Node) { a.node = n }
 
-var nodeType = reflect.TypeFor[*Node]()
-
 func (d *Decoder) value(n *Node, v reflect.Value) {
-	if v.Type() == nodeType {
+	if n.Bad {
+		return
+	}
+	if v.Type() == reflect.TypeFor[*Node]() {
 		v.Set(reflect.ValueOf(n))
 		return
 	}
@@ -112,6 +119,10 @@ func (d *Decoder) scalar(n *Node, v reflect.Value) {
 	case reflect.String:
 		if n.Kind != String {
 			d.Want(n, "a string")
+			return
+		}
+		if c, ok := v.Interface().(Chooser); ok && !slices.Contains(c.Choices(), n.Text) {
+			d.Report(n.Pos, fmt.Sprintf("want one of %s; got %s", strings.Join(c.Choices(), ", "), Quote(n.Text)), DidYouMean(n.Text, c.Choices()))
 			return
 		}
 		v.SetString(n.Text)

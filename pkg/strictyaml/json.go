@@ -16,11 +16,16 @@ type jsonReader struct {
 	dec *json.Decoder
 }
 
-func parseJSON(src *Source) (*Node, []Problem) {
+func newJSONReader(src *Source) *jsonReader {
 	data := bytes.TrimPrefix(src.data, []byte("\ufeff"))
-	src.data, src.starts = data, newSource("", data).starts
+	src = newSource(src.name, data)
 	r := &jsonReader{builder: builder{src: src}, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
+	return r
+}
+
+func parseJSON(src *Source) (*Node, []Problem) {
+	r := newJSONReader(src)
 	n := r.value(1)
 	if n == nil {
 		return nil, r.problems

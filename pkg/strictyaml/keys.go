@@ -57,14 +57,14 @@ func (d *Decoder) suggest(name string) string {
 		if below.Kind() == reflect.Pointer {
 			below = below.Elem()
 		}
-		if below.Kind() == reflect.Struct && below != nodeType.Elem() {
+		if below.Kind() == reflect.Struct && below != reflect.TypeFor[Node]() {
 			if _, down := d.find(below, name); down {
 				return fmt.Sprintf("%q belongs under %q", name, k.name)
 			}
 		}
 	}
-	if best := Closest(name, names); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
+	if hint := DidYouMean(name, names); hint != "" {
+		return hint
 	}
 	slices.Sort(names)
 	return "known keys here: " + strings.Join(names, ", ")

@@ -26,6 +26,9 @@ type Node struct {
 	// environment variable. It may stand for a number or a boolean where one is
 	// wanted.
 	Loose bool
+	// Bad marks a value that could not be read, which is reported. Its kind is
+	// Null, but [Decode] accepts it anywhere and changes nothing for it.
+	Bad bool
 	// Items of a list.
 	Items []*Node
 	// Fields of a map, in the order of the file.

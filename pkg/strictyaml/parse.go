@@ -19,21 +19,28 @@ const (
 	MaxNodes = 500_000
 )
 
-// Parse reads one YAML document, or one JSON value when the name ends in .json
-// or .jsonl. Problems that are not warnings mean that the tree is incomplete;
-// it is nil when there is nothing to go on with.
+// Parse reads one YAML document, or one JSON value when the name ends in .json.
+// The tree has bad nodes where values could not be read; it is nil when there is
+// nothing to go on with.
 func Parse(name string, data []byte) (*Node, []Problem) {
-	if len(data) > MaxBytes {
-		return nil, []Problem{{File: name, Message: fmt.Sprintf("the file has %d bytes, more than %d", len(data), MaxBytes)}}
-	}
-	src := newSource(name, data)
-	if p, bad := unreadable(src); bad {
-		return nil, []Problem{p}
-	}
-	if ext := path.Ext(name); strings.EqualFold(ext, ".json") || strings.EqualFold(ext, ".jsonl") {
+	src, problem, ok := open(name, data)
+	switch {
+	case !ok:
+		return nil, []Problem{problem}
+	case strings.EqualFold(path.Ext(name), ".json"):
 		return parseJSON(src)
 	}
 	return parseYAML(src)
+}
+
+// open refuses what is too large or no text.
+func open(name string, data []byte) (*Source, Problem, bool) {
+	if len(data) > MaxBytes {
+		return nil, Problem{File: name, Message: fmt.Sprintf("the file has more than %d bytes", MaxBytes)}, false
+	}
+	src := newSource(name, data)
+	p, bad := unreadable(src)
+	return src, p, !bad
 }
 
 // unreadable finds bytes that no text file has.

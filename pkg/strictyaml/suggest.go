@@ -1,5 +1,15 @@
 package strictyaml
 
+import "fmt"
+
+// DidYouMean is a hint that names the [Closest] word, or nothing.
+func DidYouMean(word string, words []string) string {
+	if best := Closest(word, words); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return ""
+}
+
 // Closest finds the word that was probably meant: the nearest one at a
 // Levenshtein distance of at most 2, and less than the word is long. The first
 // of equals wins; "" means that none is near.

@@ -73,18 +73,20 @@ func (r *yamlReader) pos(y *yaml.Node) Pos {
 	return Pos{r.src, y.Line, y.Column}
 }
 
-// node converts one value. It is nil when the value could not be read; that is
-// reported.
+// bad stands for a value that was reported.
+func bad(pos Pos) *Node { return &Node{Pos: pos, Kind: Null, Text: "null", Bad: true} }
+
+// node converts one value.
 func (r *yamlReader) node(y *yaml.Node, depth int) *Node {
 	pos := r.pos(y)
 	if !r.grow(pos, depth) {
-		return nil
+		return bad(pos)
 	}
 	switch y.Kind {
 	case yaml.AliasNode:
 		if r.open[y.Alias] {
 			r.report(pos, "alias "+Quote(y.Value)+" stands for a value that contains itself", "")
-			return nil
+			return bad(pos)
 		}
 		return r.node(y.Alias, depth)
 	case yaml.SequenceNode:
@@ -99,15 +101,13 @@ func (r *yamlReader) node(y *yaml.Node, depth int) *Node {
 func (r *yamlReader) list(y *yaml.Node, depth int) *Node {
 	if tag := y.ShortTag(); tag != "!!seq" {
 		r.badTag(y, tag)
-		return nil
+		return bad(r.pos(y))
 	}
 	r.open[y] = true
 	defer delete(r.open, y)
 	n := &Node{Pos: r.pos(y), Kind: List}
 	for _, item := range y.Content {
-		if v := r.node(item, depth+1); v != nil {
-			n.Items = append(n.Items, v)
-		}
+		n.Items = append(n.Items, r.node(item, depth+1))
 	}
 	return n
 }
@@ -115,11 +115,11 @@ func (r *yamlReader) list(y *yaml.Node, depth int) *Node {
 func (r *yamlReader) mapping(y *yaml.Node, depth int) *Node {
 	if inner, ok := doubleBrace(y); ok {
 		r.report(r.pos(y), "unquoted {{"+inner+"}}", bracesHint)
-		return nil
+		return bad(r.pos(y))
 	}
 	if tag := y.ShortTag(); tag != "!!map" {
 		r.badTag(y, tag)
-		return nil
+		return bad(r.pos(y))
 	}
 	r.open[y] = true
 	defer delete(r.open, y)
@@ -134,7 +134,7 @@ func (r *yamlReader) mapping(y *yaml.Node, depth int) *Node {
 		}
 		key := r.key(k)
 		value := r.node(v, depth+1)
-		if key != nil && value != nil {
+		if key != nil {
 			r.add(n, seen, key, value)
 		}
 	}
@@ -152,7 +152,7 @@ func (r *yamlReader) mapping(y *yaml.Node, depth int) *Node {
 // merge reads the value of a << key: a map or a list of maps.
 func (r *yamlReader) merge(y *yaml.Node, depth int) []*Node {
 	v := r.node(y, depth)
-	if v == nil {
+	if v.Bad {
 		return nil
 	}
 	maps := []*Node{v}
@@ -217,7 +217,7 @@ func (r *yamlReader) scalar(y *yaml.Node) *Node {
 	if plain && oldNumber.MatchString(y.Value) {
 		r.report(n.Pos, cut(y.Value)+" is read differently by different versions of YAML",
 			fmt.Sprintf("quote it (%q) or write the number without a leading 0 or _", cut(y.Value)))
-		return nil
+		return bad(n.Pos)
 	}
 	switch tag := y.ShortTag(); tag {
 	case "!!str", "!!timestamp":
@@ -235,18 +235,18 @@ func (r *yamlReader) scalar(y *yaml.Node) *Node {
 		n.Kind, n.Text = Bool, strings.ToLower(y.Value)
 		if n.Text != "true" && n.Text != "false" {
 			r.report(n.Pos, "want true or false, got "+Quote(y.Value), "")
-			return nil
+			return bad(n.Pos)
 		}
 	case "!!int", "!!float":
 		text, ok := jsonNumber(y.Value)
 		if !ok {
 			r.report(n.Pos, Quote(y.Value)+" is no number that JSON has", "quote it to make it text")
-			return nil
+			return bad(n.Pos)
 		}
 		n.Kind, n.Text = Number, text
 	default:
 		r.badTag(y, tag)
-		return nil
+		return bad(n.Pos)
 	}
 	return n
 }

@@ -1,0 +1,183 @@
+package suite
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// format is what kind of file a suite is written in; as text it is a name for
+// people.
+type format string
+
+const (
+	formatSuite      format = "suite"
+	formatGolden     format = "golden data set"
+	formatScenario   format = "scenario file"
+	formatConditions format = "condition fixture"
+)
+
+// foreign recognises the formats of others, none of which has our version: 1.
+func foreign(n *strictyaml.Node) format {
+	if v := n.Get("version"); v != nil && v.Kind == strictyaml.Number {
+		return formatSuite
+	}
+	switch {
+	case n.Field("conditions") != nil && n.Field("scenarios") != nil:
+		return formatConditions
+	case n.Field("user_intent") != nil || n.Field("expected_trajectory") != nil:
+		return formatScenario
+	case n.Field("workflows") != nil:
+		return formatGolden
+	}
+	if cases := n.Get("cases"); cases != nil {
+		for _, c := range cases.Items {
+			if c.Field("tool") != nil {
+				return formatGolden
+			}
+		}
+	}
+	return formatSuite
+}
+
+// goldenFile is a golden data set in JSON: single calls, and workflows of calls
+// that hand values on.
+type goldenFile struct {
+	Name        *strictyaml.Node `yaml:"name,omitempty"`
+	Description *strictyaml.Node `yaml:"description,omitempty"`
+	Cases       []goldenCase     `yaml:"cases,omitempty"`
+	Workflows   []goldenWorkflow `yaml:"workflows,omitempty"`
+}
+
+type goldenWorkflow struct {
+	strictyaml.At
+	ID          *strictyaml.Node `yaml:"id"`
+	Description *strictyaml.Node `yaml:"description,omitempty"`
+	Steps       []goldenCase     `yaml:"steps"`
+}
+
+type goldenCase struct {
+	strictyaml.At
+	ID            *strictyaml.Node `yaml:"id"`
+	Description   *strictyaml.Node `yaml:"description,omitempty"`
+	Tool          *strictyaml.Node `yaml:"tool"`
+	Arguments     *strictyaml.Node `yaml:"arguments,omitempty"`
+	Expect        *strictyaml.Node `yaml:"expect,omitempty"`
+	ExpectCount   *strictyaml.Node `yaml:"expectCount,omitempty"`
+	ExpectError   bool             `yaml:"expectError,omitempty"`
+	ErrorContains string           `yaml:"errorContains,omitempty"`
+	ExtractField  string           `yaml:"extractField,omitempty"`
+	ExtractAs     string           `yaml:"extractAs,omitempty"`
+}
+
+// golden rewrites a golden data set as a suite: the same tree, in our words and
+// with the positions of the file.
+func (l *loader) golden(root *strictyaml.Node) *strictyaml.Node {
+	var g goldenFile
+	l.all = append(l.all, strictyaml.Decode(withoutNulls(root), &g, strictyaml.Options{Foreign: true})...)
+	cases := &strictyaml.Node{Pos: root.Place("cases"), Kind: strictyaml.List}
+	for i := range g.Cases {
+		cases.Items = append(cases.Items, l.goldenCall(&g.Cases[i], false))
+	}
+	for i := range g.Workflows {
+		w := &g.Workflows[i]
+		steps := &strictyaml.Node{Pos: w.Node().Place("steps"), Kind: strictyaml.List}
+		for j := range w.Steps {
+			steps.Items = append(steps.Items, l.goldenCall(&w.Steps[j], true))
+		}
+		cases.Items = append(cases.Items, mapOf(w.Node().Pos, "id", w.ID, "title", w.Description, "steps", steps))
+	}
+	one := &strictyaml.Node{Pos: root.Pos, Kind: strictyaml.Number, Text: "1"}
+	return mapOf(root.Pos, "version", one, "name", g.Name, "description", g.Description, "cases", cases)
+}
+
+// goldenCall rewrites one call; in a workflow it is a step.
+func (l *loader) goldenCall(g *goldenCase, step bool) *strictyaml.Node {
+	at := g.Node()
+	out := mapOf(at.Pos,
+		"id", g.ID, "title", g.Description, "call", rewrite(g.Tool, false),
+		"arguments", rewrite(g.Arguments, step), "expect", rewrite(g.Expect, false), "expect_count", g.ExpectCount)
+	add := func(key, from string, value *strictyaml.Node) {
+		value.Pos = at.Place(from)
+		out.Fields = append(out.Fields, mapOf(value.Pos, key, value).Fields...)
+	}
+	switch {
+	case g.ExpectError:
+		add("expect_error", "expectError", &strictyaml.Node{Kind: strictyaml.String, Text: rewriteText(g.ErrorContains, false)})
+	case g.ErrorContains != "":
+		l.warn(at.Place("errorContains"), "errorContains without expectError: true has no effect", "")
+	}
+	switch {
+	case g.ExtractField != "" && g.ExtractAs != "":
+		path := &strictyaml.Node{Pos: at.Place("extractField"), Kind: strictyaml.String, Text: memberPath(g.ExtractField)}
+		add("extract", "extractAs", mapOf(path.Pos, g.ExtractAs, path))
+	case g.ExtractField != "" || g.ExtractAs != "":
+		l.report(at.Pos, "extractField and extractAs belong together", "")
+	}
+	return out
+}
+
+// mapOf makes a map of keys and values; nil values are left out.
+func mapOf(pos strictyaml.Pos, pairs ...any) *strictyaml.Node {
+	n := &strictyaml.Node{Pos: pos, Kind: strictyaml.Map}
+	for i := 0; i < len(pairs); i += 2 {
+		if value := pairs[i+1].(*strictyaml.Node); value != nil {
+			key := &strictyaml.Node{Pos: value.Pos, Kind: strictyaml.String, Text: pairs[i].(string)}
+			n.Fields = append(n.Fields, strictyaml.Field{Key: key, Value: value})
+		}
+	}
+	return n
+}
+
+// withoutNulls leaves out what is null at the levels of cases and steps, where
+// golden files mean "not given" by it.
+func withoutNulls(n *strictyaml.Node) *strictyaml.Node {
+	out := *n
+	out.Items, out.Fields = nil, nil
+	for _, item := range n.Items {
+		out.Items = append(out.Items, withoutNulls(item))
+	}
+	for _, f := range n.Fields {
+		switch {
+		case f.Value.Kind == strictyaml.Null:
+			continue
+		case f.Key.Text == "cases" || f.Key.Text == "workflows" || f.Key.Text == "steps":
+			f.Value = withoutNulls(f.Value)
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	return &out
+}
+
+// rewrite makes a value of a golden file a template of ours: what looks like a
+// placeholder is escaped, and in steps ${name} becomes {{name}}.
+func rewrite(n *strictyaml.Node, step bool) *strictyaml.Node {
+	if n == nil {
+		return nil
+	}
+	return clone(n, func(s string) string { return rewriteText(s, step) })
+}
+
+var goldenVariable = regexp.MustCompile(`\{\{|\$\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
+
+func rewriteText(s string, step bool) string {
+	return goldenVariable.ReplaceAllStringFunc(s, func(match string) string {
+		switch {
+		case match == "{{":
+			return "{{{{"
+		case step:
+			return "{{" + match[len("${"):len(match)-1] + "}}"
+		}
+		return match
+	})
+}
+
+// memberPath is the JSON path of one member of the root, whatever its name.
+func memberPath(name string) string {
+	if variableName.MatchString(name) {
+		return name
+	}
+	return fmt.Sprintf("$['%s']", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(name))
+}

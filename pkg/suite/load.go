@@ -1,0 +1,303 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// Options change how a suite is loaded. The zero value loads the file alone,
+// with an empty environment.
+type Options struct {
+	// With is the path of a suite file without cases, whose servers, models,
+	// axes, limits and defaults lie below those of the suite. Empty means none.
+	With string
+	// Servers replace what servers run, in order: VALUE for the default server,
+	// NAME=VALUE for a named one. VALUE is a URL, or a command that is split
+	// into words as a shell would split it, but never run by one.
+	Servers []string
+	// Dir is where the commands of Servers run. Empty means the folder of the
+	// suite file.
+	Dir string
+	// Set replaces vars of the suite.
+	Set map[string]string
+	// LookupEnv gives the variables that ${{ env.NAME }} may refer to. Nil means
+	// that none is set.
+	LookupEnv func(name string) (string, bool)
+
+	// CheckPath says what is wrong with a JSON path. Nil accepts any.
+	CheckPath func(path string) error
+	// CheckExpect says what is wrong with an expectation, as eval.Decode gives
+	// it: JSON pointer (RFC 6901) to message. Nil accepts any.
+	CheckExpect func(expected any) map[string]string
+	// Rules and Profiles are the names of the catalog rules and of the client
+	// profiles. Nil accepts any.
+	Rules    []string
+	Profiles []string
+}
+
+// Loaded is a suite that can be run, unless Unsupported says otherwise.
+type Loaded struct {
+	Suite eval.Suite
+	// Path of the suite file, as it was found; Dir is its folder, absolute.
+	// Relative paths in the suite's servers count from Dir.
+	Path string
+	Dir  string
+	// Hash is "sha256:" and the hash of the resolved suite as canonical JSON.
+	// Formatting, comments, the order of keys and the folder do not change it.
+	Hash string
+	// Warnings do not keep the suite from running.
+	Warnings []strictyaml.Problem
+	// Unsupported lists what the suite asks for and this build cannot carry out,
+	// each with its place. Such a suite must not run.
+	Unsupported []strictyaml.Problem
+	// Positions tells by id where each case is written.
+	Positions map[string]strictyaml.Pos
+}
+
+// Load reads a suite: a .yaml, .yml or .json file, or a folder with a
+// suite.yaml or exactly one suite file. The error is a [*ProblemsError] when the
+// files were found and are wrong.
+func Load(file string, opts Options) (*Loaded, error) {
+	found, err := locate(file)
+	if err != nil {
+		return nil, err
+	}
+	if opts.LookupEnv == nil {
+		opts.LookupEnv = func(string) (string, bool) { return "", false }
+	}
+	l := &loader{sources: sources{origins: map[string]origin{}}, opts: opts, shown: found, broken: map[place]bool{}}
+	loaded, err := l.load()
+	if err != nil {
+		return nil, err
+	}
+	l.all = distinct(l.all)
+	strictyaml.Sort(l.all)
+	if l.failed() {
+		return nil, &ProblemsError{Path: file, Problems: l.all}
+	}
+	strictyaml.Sort(l.unsupported.all)
+	loaded.Warnings, loaded.Unsupported = l.all, l.unsupported.all
+	loaded.Hash = hash(&loaded.Suite)
+	return loaded, nil
+}
+
+// locate finds the suite file that a path stands for.
+func locate(file string) (string, error) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "", fmt.Errorf("load suite %s: no such file or folder", file)
+	case err != nil:
+		return "", fmt.Errorf("load suite %s: %w", file, err)
+	case !info.IsDir():
+		return file, nil
+	}
+	entries, err := os.ReadDir(file)
+	if err != nil {
+		return "", fmt.Errorf("load suite %s: %w", file, err)
+	}
+	var suites []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == "suite.yaml":
+			return filepath.Join(file, name), nil
+		case !e.IsDir() && isSuiteName(name):
+			suites = append(suites, name)
+		}
+	}
+	switch len(suites) {
+	case 1:
+		return filepath.Join(file, suites[0]), nil
+	case 0:
+		return "", fmt.Errorf("load suite %s: the folder has no suite.yaml and no other .yaml, .yml or .json file", file)
+	}
+	return "", fmt.Errorf("load suite %s: the folder has no suite.yaml and several other files; name one of %s", file, strings.Join(suites, ", "))
+}
+
+func isSuiteName(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".lock.json") && !strings.HasSuffix(name, ".schema.json")
+	}
+	return false
+}
+
+// loader makes one suite of its files.
+type loader struct {
+	sources
+	opts  Options
+	shown string // the suite file, as problems name it
+	in    interpolation
+	// unsupported collects what this build cannot carry out.
+	unsupported problems
+	// broken holds the places of problems of form; what is around them is not
+	// checked for sense.
+	broken map[place]bool
+}
+
+func (l *loader) load() (*Loaded, error) {
+	project, name, err := openProject(l.shown)
+	if err != nil {
+		return nil, fmt.Errorf("load suite: %w", err)
+	}
+	defer project.root.Close()
+	self := origin{project, name, l.shown}
+	loaded := &Loaded{
+		Path: l.shown, Dir: filepath.Dir(filepath.Join(project.dir, filepath.FromSlash(name))),
+		Positions: map[string]strictyaml.Pos{},
+	}
+	root := l.open(self, strictyaml.Pos{})
+	if root == nil || root.Bad {
+		return loaded, nil // what cannot be read makes no sense either
+	}
+	tree := &strictyaml.Node{Pos: root.Pos, Kind: strictyaml.Map}
+	if l.opts.With != "" {
+		shared, name, err := openProject(l.opts.With)
+		if err != nil {
+			return nil, fmt.Errorf("load suite: %w", err)
+		}
+		defer shared.root.Close()
+		if below := l.with(origin{shared, name, l.opts.With}); below != nil {
+			tree = below
+		}
+	}
+	switch foreign(root) {
+	case formatSuite:
+		tree = merge(tree, l.inherit(self, root, nil))
+		l.interpolate(tree)
+	case formatGolden:
+		// The strings of a golden file are data, so only what lies below is
+		// interpolated.
+		l.interpolate(tree)
+		tree = merge(tree, l.golden(root))
+	default:
+		l.report(root.Pos, fmt.Sprintf("this is a %s, which this build cannot run yet", foreign(root)), "")
+		return loaded, nil
+	}
+	l.resolve(tree, loaded)
+	return loaded, nil
+}
+
+// with reads the file that lies below the suite.
+func (l *loader) with(o origin) *strictyaml.Node {
+	n := l.open(o, strictyaml.Pos{})
+	if n == nil {
+		return nil
+	}
+	l.version(n)
+	n = l.inherit(o, n, nil)
+	for _, key := range []string{"cases", "include"} {
+		if f := n.Field(key); f != nil {
+			l.report(f.Key.Pos, fmt.Sprintf("a file for --with has no %s", key), "it holds servers, models, axes, limits and defaults")
+		}
+	}
+	return n
+}
+
+func (l *loader) interpolate(tree *strictyaml.Node) {
+	l.in = interpolation{problems: &l.problems, lookupEnv: l.opts.LookupEnv}
+	l.in.setVars(tree, l.shown, l.opts.Set)
+	l.in.root(tree)
+}
+
+// resolve makes a suite of the complete tree.
+func (l *loader) resolve(tree *strictyaml.Node, loaded *Loaded) {
+	l.collect(tree)
+	var file suiteFile
+	l.all = append(l.all, strictyaml.Decode(tree, &file, strictyaml.Options{Free: freePrefix})...)
+	for _, p := range l.all {
+		if !p.Warning {
+			l.broken[place{p.File, p.Line, p.Column}] = true
+		}
+	}
+	b := &build{loader: l, file: &file, loaded: loaded, suite: &loaded.Suite}
+	b.run()
+}
+
+// collect appends the cases that the suite includes to its own.
+func (l *loader) collect(tree *strictyaml.Node) {
+	var found []*strictyaml.Node
+	if include := tree.Get("include"); include != nil {
+		for _, n := range include.Items {
+			var entry includeFile
+			if problems := strictyaml.Decode(n, &entry, strictyaml.Options{}); len(problems) > 0 {
+				continue // decoding the suite reports them
+			}
+			if entry.Data != nil {
+				found = append(found, l.rows(&entry)...)
+				continue
+			}
+			for _, c := range l.glob(n, entry.Glob) {
+				l.in.testCase(c)
+				found = append(found, c)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	if own := tree.Field("cases"); own != nil {
+		list := *own.Value
+		list.Items = append(slices.Clone(list.Items), found...)
+		own.Value = &list
+		return
+	}
+	key := &strictyaml.Node{Pos: tree.Get("include").Pos, Kind: strictyaml.String, Text: "cases"}
+	tree.Fields = append(tree.Fields, strictyaml.Field{Key: key, Value: &strictyaml.Node{Pos: key.Pos, Kind: strictyaml.List, Items: found}})
+}
+
+// place is a position that can be compared.
+type place struct {
+	file         string
+	line, column int
+}
+
+func placeOf(pos strictyaml.Pos) place { return place{pos.File(), pos.Line, pos.Column} }
+
+// sound says whether nothing in a value is wrong in form, so that it can be
+// checked for sense without reporting one mistake twice.
+func (l *loader) sound(n *strictyaml.Node) bool {
+	ok := true
+	var visit func(*strictyaml.Node)
+	visit = func(v *strictyaml.Node) {
+		ok = ok && !l.broken[placeOf(v.Pos)]
+		for _, item := range v.Items {
+			visit(item)
+		}
+		for _, f := range v.Fields {
+			ok = ok && !l.broken[placeOf(f.Key.Pos)]
+			visit(f.Value)
+		}
+	}
+	visit(n)
+	return ok
+}
+
+// defaultName is the name of a suite that has none.
+func defaultName(file string) string {
+	base := filepath.Base(file)
+	if base == "suite.yaml" {
+		if abs, err := filepath.Abs(file); err == nil {
+			return filepath.Base(filepath.Dir(abs))
+		}
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// distinct leaves out repetitions: a template that is wrong is wrong for every
+// row.
+func distinct(all []strictyaml.Problem) []strictyaml.Problem {
+	seen := map[strictyaml.Problem]bool{}
+	return slices.DeleteFunc(all, func(p strictyaml.Problem) bool {
+		before := seen[p]
+		seen[p] = true
+		return before
+	})
+}

@@ -1,0 +1,85 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+	"github.com/evalfarm/evalfarm/pkg/vars"
+)
+
+// names are what the placeholders of a case may stand for.
+type names struct {
+	have map[string]bool
+	// later holds what any step extracts, for hints.
+	later map[string]bool
+}
+
+// namesFor collects the vars of a case, its each, and what axes give.
+func (b *build) namesFor(f *caseFile, c eval.Case) *names {
+	known := &names{have: map[string]bool{}, later: map[string]bool{}}
+	for name := range c.Vars {
+		known.have[name] = true
+	}
+	if each := f.Node().Get("each"); each != nil {
+		for _, field := range each.Fields {
+			if !variableName.MatchString(field.Key.Text) {
+				b.report(field.Key.Pos, strictyaml.Quote(field.Key.Text)+" is no name for a variable", "letters, digits, _ and -, beginning with a letter or _")
+			}
+			known.have[field.Key.Text] = true
+		}
+	}
+	for i := range b.suite.Axes {
+		axis := &b.suite.Axes[i]
+		known.have["axis."+axis.Name] = true
+		for name := range b.axisVars(axis) {
+			known.have[name] = true
+		}
+	}
+	return known
+}
+
+// placeholders checks every {{name}} in the strings of a value.
+func (b *build) placeholders(n *strictyaml.Node, known *names) {
+	n.Walk(func(v *strictyaml.Node) {
+		if v.Kind != strictyaml.String {
+			return
+		}
+		found, err := vars.NamesIn(v.Text)
+		var syntax *vars.SyntaxError
+		if errors.As(err, &syntax) {
+			b.report(v.Pos, syntax.Problem, "")
+			return
+		}
+		for _, name := range found {
+			b.known(v, name, known)
+		}
+	})
+}
+
+// known reports a name that nothing gives a value.
+func (b *build) known(n *strictyaml.Node, name string, known *names) {
+	if known.have[name] {
+		return
+	}
+	pos := n.Pos
+	switch {
+	case known.later[name]:
+		b.report(pos, fmt.Sprintf("{{%s}} is not known here", name), "only a later step, or this one, extracts it")
+	case strings.HasPrefix(name, "row."):
+		b.report(pos, fmt.Sprintf("{{%s}} is not known here", name), "rows exist in the case of a data set under include")
+	default:
+		all := sorted(known.have)
+		hint := strictyaml.DidYouMean(name, all)
+		switch {
+		case hint != "":
+		case len(all) == 0:
+			hint = "the case has no vars; {{{{ stands for a literal {{"
+		default:
+			hint = "known here: " + strings.Join(all, ", ")
+		}
+		b.report(pos, fmt.Sprintf("nothing gives {{%s}} a value", name), hint)
+	}
+}

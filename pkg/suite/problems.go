@@ -1,0 +1,77 @@
+package suite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// ProblemsError is a suite that cannot be used, with everything that is wrong
+// with it.
+type ProblemsError struct {
+	// Path that was asked for.
+	Path string
+	// Problems in the order of files and lines, warnings included; at least one
+	// is no warning.
+	Problems []strictyaml.Problem
+}
+
+// Error renders every problem with its place and source line.
+func (e *ProblemsError) Error() string {
+	var lines []string
+	failures := 0
+	for _, p := range e.Problems {
+		lines = append(lines, p.String())
+		if !p.Warning {
+			failures++
+		}
+	}
+	lines = append(lines, fmt.Sprintf("%s, %s in %s",
+		count(failures, "error"), count(len(e.Problems)-failures, "warning"), e.Path))
+	return strings.Join(lines, "\n")
+}
+
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// problems collects what is wrong.
+type problems struct {
+	all []strictyaml.Problem
+}
+
+func (p *problems) report(pos strictyaml.Pos, message, hint string) {
+	p.all = append(p.all, pos.Problem(message, hint))
+}
+
+func (p *problems) warn(pos strictyaml.Pos, message, hint string) {
+	w := pos.Problem(message, hint)
+	w.Warning = true
+	p.all = append(p.all, w)
+}
+
+// unknownName reports a reference to something that is not declared.
+func (p *problems) unknownName(pos strictyaml.Pos, what, name string, known []string) {
+	hint := strictyaml.DidYouMean(name, known)
+	switch {
+	case hint != "":
+	case len(known) == 0:
+		hint = "the suite declares none"
+	default:
+		hint = "declared: " + strings.Join(known, ", ")
+	}
+	p.report(pos, fmt.Sprintf("unknown %s %s", what, strictyaml.Quote(name)), hint)
+}
+
+func (p *problems) failed() bool {
+	for _, one := range p.all {
+		if !one.Warning {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+package suite
+
+import (
+	"fmt"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// The scalar types of the suite format. Strings with few values say which.
+
+type (
+	transport       string
+	isolation       string
+	onLimit         string
+	errorKind       string
+	trajectoryMatch string
+	fit             string
+	stop            string
+)
+
+func (transport) Choices() []string {
+	return []string{string(eval.TransportHTTP), string(eval.TransportSSE)}
+}
+
+func (isolation) Choices() []string {
+	return []string{string(eval.IsolationShared), string(eval.IsolationTrial)}
+}
+
+func (onLimit) Choices() []string {
+	return []string{string(eval.OnLimitScore), string(eval.OnLimitFail)}
+}
+
+func (errorKind) Choices() []string {
+	return []string{string(eval.ErrorAny), string(eval.ErrorTool), string(eval.ErrorProtocol), string(eval.ErrorUnknownTool)}
+}
+
+func (trajectoryMatch) Choices() []string {
+	return []string{"exact", "in_order", "any_order", "subset"}
+}
+
+func (fit) Choices() []string  { return []string{"budget"} }
+func (stop) Choices() []string { return []string{"decided"} }
+
+// version is the version of the suite format.
+type version int
+
+const formatVersion = 1
+
+func (v *version) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	d.Decode(n, (*int)(v))
+	switch {
+	case *v > formatVersion:
+		d.Report(n.Pos, fmt.Sprintf("suite format %d is newer than this evalfarm, which reads %d", *v, formatVersion), "use a newer evalfarm")
+	case *v < formatVersion && n.Kind == strictyaml.Number:
+		d.Report(n.Pos, fmt.Sprintf("there is no suite format %s", n.Text), fmt.Sprintf("write version: %d", formatVersion))
+	}
+}
+
+// positive is a whole number from 1; natural is one from 0.
+type (
+	positive int
+	natural  int
+)
+
+func (p *positive) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*p = positive(wholeFrom(d, n, 1))
+}
+
+func (p *natural) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*p = natural(wholeFrom(d, n, 0))
+}
+
+// most bounds every whole number of a suite, so that products of them fit.
+const most = 1_000_000_000
+
+func wholeFrom(d *strictyaml.Decoder, n *strictyaml.Node, least int) int {
+	i, err := strconv.Atoi(n.Text)
+	if n.Kind != strictyaml.Number && !n.Loose || err != nil || i < least || i > most {
+		d.Want(n, fmt.Sprintf("a whole number from %d", least))
+		return 0
+	}
+	return i
+}
+
+// share is a number from 0 to 1.
+type share float64
+
+func (s *share) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	f, err := strconv.ParseFloat(n.Text, 64)
+	if n.Kind != strictyaml.Number && !n.Loose || err != nil || !(f >= 0 && f <= 1) {
+		d.Want(n, "a number from 0 to 1")
+		return
+	}
+	*s = share(f)
+}
+
+// dollars is an amount of money, kept in micro-dollars.
+type dollars int64
+
+func (m *dollars) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	f, err := strconv.ParseFloat(n.Text, 64)
+	if n.Kind != strictyaml.Number && !n.Loose || err != nil || !(f > 0 && f <= most) || len(n.Text) > 40 {
+		d.Want(n, "an amount of dollars above 0")
+		return
+	}
+	exact, ok := new(big.Rat).SetString(n.Text)
+	if !ok {
+		d.Want(n, "an amount of dollars above 0")
+		return
+	}
+	micro := exact.Mul(exact, big.NewRat(1_000_000, 1))
+	if !micro.IsInt() {
+		d.Report(n.Pos, n.Text+" dollars is no whole number of millionths", "money is counted in micro-dollars")
+		return
+	}
+	*m = dollars(micro.Num().Int64())
+}
+
+// duration is written as Go writes it: 90s, 2m, 1h30m.
+type duration time.Duration
+
+var durationText = regexp.MustCompile(durationPattern)
+
+const durationPattern = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+
+func (t *duration) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	if n.Kind != strictyaml.String || !durationText.MatchString(n.Text) {
+		p := "a duration such as 90s, 2m or 1h30m"
+		if n.Kind == strictyaml.Number {
+			d.Report(n.Pos, "want "+p+", got "+n.Describe(), fmt.Sprintf("a duration has a unit: %ss", n.Text))
+			return
+		}
+		d.Want(n, p)
+		return
+	}
+	v, err := time.ParseDuration(n.Text)
+	switch {
+	case err != nil:
+		d.Want(n, "a duration that fits into 290 years")
+	case v <= 0:
+		d.Report(n.Pos, "a duration must be longer than nothing", "leave the key out for its default")
+	default:
+		*t = duration(v)
+	}
+}
+
+// rule compares a number with a bound: ">= 0.95".
+type rule eval.Rule
+
+var ruleText = regexp.MustCompile(rulePattern)
+
+const rulePattern = `^(>=|>) *(0(\.[0-9]+)?|1(\.0+)?)$`
+
+func (r *rule) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	m := ruleText.FindStringSubmatch(n.Text)
+	if n.Kind != strictyaml.String || m == nil {
+		d.Want(n, `a rule such as ">= 0.95", with a bound from 0 to 1`)
+		return
+	}
+	bound, err := strconv.ParseFloat(m[2], 64)
+	if err != nil {
+		d.Want(n, "a bound that is a number")
+		return
+	}
+	*r = rule{Op: m[1], Bound: bound}
+}
+
+// caseID and stepID name cases and steps.
+type (
+	caseID string
+	stepID string
+)
+
+const (
+	idPattern = `^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`
+	maxID     = 200
+)
+
+var idText = regexp.MustCompile(idPattern)
+
+func (id *caseID) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	d.Decode(n, (*string)(id))
+	checkID(d, n, string(*id))
+}
+
+func (id *stepID) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	d.Decode(n, (*string)(id))
+	checkID(d, n, string(*id))
+}
+
+func checkID(d *strictyaml.Decoder, n *strictyaml.Node, id string) {
+	if problem := badID(id); problem != "" && n.Kind == strictyaml.String {
+		d.Report(n.Pos, strictyaml.Quote(id)+" is no id: "+problem, "letters, digits, dots, dashes and underscores, in parts separated by slashes")
+	}
+}
+
+// badID says what is wrong with an id, or nothing.
+func badID(id string) string {
+	switch {
+	case id == "":
+		return "it is empty"
+	case len(id) > maxID:
+		return fmt.Sprintf("longer than %d characters", maxID)
+	case !idText.MatchString(id):
+		if i := strings.IndexFunc(id, func(r rune) bool { return !strings.ContainsRune("._-/", r) && !isAlnum(r) }); i >= 0 {
+			return fmt.Sprintf("%q is not allowed", []rune(id[i:])[0])
+		}
+		return "a part is empty"
+	}
+	return ""
+}
+
+func isAlnum(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// variableName matches names of variables, extracted values and axes.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

@@ -1,0 +1,174 @@
+package suite
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// servers of the suite, with what the command line puts in their place.
+func (b *build) servers() {
+	b.suite.Servers = map[string]eval.Server{}
+	for name, f := range b.file.Servers {
+		b.suite.Servers[name] = b.server(&f)
+	}
+	given := map[string]bool{}
+	for _, text := range b.opts.Servers {
+		given[b.override(text)] = true
+	}
+	for _, name := range sorted(b.file.Servers) {
+		if f := b.file.Servers[name]; !given[name] && b.sound(f.Node()) {
+			b.checkServer(&f)
+		}
+	}
+	if d := b.file.Defaults; d != nil && d.Server != "" {
+		if _, ok := b.suite.Servers[d.Server]; !ok {
+			b.unknownName(d.Node().Get("server").Pos, "server", d.Server, sorted(b.suite.Servers))
+		}
+	}
+}
+
+func (b *build) server(f *serverFile) eval.Server {
+	return eval.Server{
+		Command: f.Command, URL: f.URL, Transport: eval.Transport(f.Transport), Headers: f.Headers, Env: f.Env,
+		Dir: b.cwd(f), Revision: f.Revision,
+		StartTimeout: f.StartTimeout.std(), CallTimeout: f.CallTimeout.std(), CloseTimeout: f.CloseTimeout.std(),
+		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Image: f.Image,
+	}
+}
+
+// cwd is the working directory of a server, relative to the folder of the
+// suite, whichever file says it.
+func (b *build) cwd(f *serverFile) string {
+	n := f.Node().Get("cwd")
+	if n == nil || f.Cwd == "" {
+		return ""
+	}
+	o, ok := b.refer(n, f.Cwd)
+	if !ok {
+		return ""
+	}
+	abs := filepath.Join(o.project.dir, filepath.FromSlash(o.name))
+	if !exists(abs) {
+		b.report(n.Pos, "no such folder: "+strictyaml.Quote(f.Cwd), "cwd is relative to the file that holds it")
+	}
+	rel, err := filepath.Rel(b.loaded.Dir, abs)
+	if err != nil {
+		return abs
+	}
+	return filepath.ToSlash(rel)
+}
+
+// checkServer finds keys that do not go together.
+func (b *build) checkServer(f *serverFile) {
+	at := f.Node()
+	switch command, address := at.Field("command"), at.Field("url"); {
+	case command == nil && address == nil:
+		b.report(at.Pos, "a server needs a command or a url", "")
+		return
+	case command != nil && address != nil:
+		b.report(address.Key.Pos, "a server has a command or a url, not both", "")
+		return
+	case command != nil && (len(f.Command) == 0 || f.Command[0] == ""):
+		b.report(command.Value.Pos, "the command is empty", "a list: the program and its arguments")
+	case address != nil:
+		b.checkURL(address.Value.Pos, f.URL)
+	}
+	if f.Image != "" {
+		b.later(at.Place("image"), "servers in containers cannot be started yet")
+	}
+	others, what := []string{"transport", "headers"}, "url"
+	if at.Field("url") != nil {
+		others, what = []string{"env", "cwd", "image"}, "command"
+	}
+	for _, key := range others {
+		if at.Field(key) != nil {
+			b.report(at.Place(key), fmt.Sprintf("%s is for servers with a %s", key, what), "")
+		}
+	}
+}
+
+func (b *build) checkURL(pos strictyaml.Pos, address string) {
+	if strings.Contains(address, "${{ secrets.") {
+		return // known on the worker only
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		b.report(pos, strictyaml.Quote(address)+" is no address of a server", "http:// or https://, a host and a path")
+	}
+}
+
+// named matches NAME=VALUE.
+var named = regexp.MustCompile(`^([A-Za-z0-9_.-]+)=(.*)$`)
+
+// override puts a --server value in the place of what a server runs, and
+// returns the server's name.
+func (b *build) override(text string) string {
+	pos := strictyaml.Pos{}
+	name, value := "", text
+	if m := named.FindStringSubmatch(text); m != nil {
+		name, value = m[1], m[2]
+	}
+	fail := func(message, hint string) string {
+		p := pos.Problem(message, hint)
+		p.File = "--server " + text
+		b.all = append(b.all, p)
+		return name
+	}
+	if name == "" {
+		var ok bool
+		if name, ok = b.defaultServer(); !ok {
+			return fail("the suite has several servers and no default", "write --server NAME=VALUE with one of "+strings.Join(sorted(b.file.Servers), ", "))
+		}
+	}
+	old := b.suite.Servers[name]
+	server := eval.Server{
+		StartTimeout: old.StartTimeout, CallTimeout: old.CallTimeout, CloseTimeout: old.CloseTimeout,
+		Isolation: old.Isolation, UnderTest: old.UnderTest,
+	}
+	if strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
+		server.URL, server.Transport, server.Headers = value, old.Transport, old.Headers
+		if u, err := url.Parse(value); err != nil || u.Host == "" {
+			return fail("this is no address of a server", "http:// or https://, a host and a path")
+		}
+	} else {
+		words, err := splitWords(value)
+		if err != nil {
+			return fail(err.Error(), "")
+		}
+		if len(words) == 0 {
+			return fail("the command is empty", "--server takes a URL or a command")
+		}
+		server.Command, server.Env, server.Dir = words, old.Env, b.opts.Dir
+	}
+	b.suite.Servers[name] = server
+	return name
+}
+
+// defaultServer is the name of the server that cases talk to when they name
+// none; ok is false when the suite leaves it open.
+func (b *build) defaultServer() (name string, ok bool) {
+	if d := b.file.Defaults; d != nil && d.Server != "" {
+		return d.Server, true
+	}
+	names := sorted(b.file.Servers)
+	if len(names) == 0 {
+		names = sorted(b.suite.Servers)
+	}
+	switch len(names) {
+	case 0:
+		return "default", true
+	case 1:
+		return names[0], true
+	}
+	return "", false
+}
+
+// std is the duration as the standard library has it.
+func (t duration) std() time.Duration { return time.Duration(t) }
