@@ -1,12 +1,36 @@
 package sqlitestore
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/storetest"
 )
+
+// TestMain lets the test binary be the other process: with a file in
+// SQLITESTORE_WRITER it commits results until it is killed.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("SQLITESTORE_WRITER"); path != "" {
+		if err := writeForever(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
 
 func TestStore(t *testing.T) {
 	storetest.Exercise(t, func(t *testing.T) store.Store {
@@ -16,7 +40,7 @@ func TestStore(t *testing.T) {
 
 func openFile(t testing.TB, path string) *DB {
 	t.Helper()
-	db, err := Open(t.Context(), path)
+	db, err := Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,4 +50,320 @@ func openFile(t testing.TB, path string) *DB {
 		}
 	})
 	return db
+}
+
+func TestOpenAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a store?mode=memory&x#%41 ü.db")
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := db.ID()
+	if len(id) != 16 || strings.ToLower(id) != id {
+		t.Errorf("got id %q, want 16 lower-case letters and digits", id)
+	}
+	run := startRun(t, db, "r", 1)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) != 1 || names[0].Name() != filepath.Base(path) {
+		t.Errorf("got files %v after Close, want the store alone", names)
+	}
+
+	again := openFile(t, path)
+	if got := again.ID(); got != id {
+		t.Errorf("got id %q in the same file, want %q", got, id)
+	}
+	if _, err := again.Run(t.Context(), run.ID); err != nil {
+		t.Error(err)
+	}
+	if other := openFile(t, filepath.Join(t.TempDir(), "store.db")); other.ID() == id {
+		t.Errorf("got id %q in another file too", id)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(text, []byte(strings.Repeat("These are notes and no database. ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newer := filepath.Join(dir, "newer.db")
+	db := openFile(t, newer)
+	if _, err := db.write.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ path, want string }{
+		"no database":  {text, "not a database"},
+		"no folder":    {filepath.Join(dir, "none", "store.db"), "unable to open"},
+		"a folder":     {dir, "unable to open"},
+		"newer schema": {newer, "written by a newer evalfarm"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := Open(t.Context(), tc.path)
+			if err == nil {
+				db.Close()
+				t.Fatal("got a store, want an error")
+			}
+			if !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.path) {
+				t.Errorf("got error %q, want one with %q and the path", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOpenAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	ids := make([]string, 6)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			db, err := Open(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i] = db.ID()
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if ids = slices.Compact(ids); len(ids) != 1 {
+		t.Errorf("got ids %q of one new file, want one", ids)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
+	for pragma, want := range map[string]string{
+		"journal_mode": "wal",
+		"synchronous":  "2", // full
+		"foreign_keys": "1",
+		"auto_vacuum":  "2", // incremental
+		"busy_timeout": "30000",
+	} {
+		var got string
+		if err := db.write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", pragma, got, want)
+		}
+	}
+	if _, err := db.read.ExecContext(t.Context(), `DELETE FROM runs`); err == nil {
+		t.Error("got a write through a connection for readers")
+	}
+}
+
+// Two handles on one file, as of a run and of a cancel in another terminal.
+func TestTwoHandles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	run, other := openFile(t, path), openFile(t, path)
+	const trials = 200
+	startRun(t, run, "r", trials)
+	dispatchTrials(t, run, "r", 0, trials)
+	var wg sync.WaitGroup
+	for _, db := range []*DB{run, other} {
+		wg.Go(func() {
+			for i := range trials {
+				if _, err := db.Commit(t.Context(), records("r", i, i+1)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	if err := other.SetControl(t.Context(), "r", eval.ControlCancel); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	r, err := run.Run(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Control != eval.ControlCancel {
+		t.Errorf("got control %s, want the other handle's %s", r.Control, eval.ControlCancel)
+	}
+	expectWhole(t, run, trials)
+}
+
+// expectWhole checks that the first n trials of run r have one result each.
+func expectWhole(t *testing.T, db *DB, n int) {
+	t.Helper()
+	counts, err := db.Counts(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := 0
+	err = db.EachResult(t.Context(), "r", func(row store.Row) error {
+		if row.Ordinal != next {
+			t.Errorf("got a result of trial %d, want %d", row.Ordinal, next)
+		}
+		next = row.Ordinal + 1
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent, err := db.Spent(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next != n || counts.Pass != n || spent != int64(10*n) {
+		t.Errorf("got %d results, %d counted and %d micro-dollars spent, want %d, %d and %d", next, counts.Pass, spent, n, n, 10*n)
+	}
+	var integrity string
+	if err := db.read.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&integrity); err != nil || integrity != "ok" {
+		t.Errorf("got integrity %q, %v, want ok", integrity, err)
+	}
+}
+
+const killBatch = 5
+
+// writeForever commits batches of run r and prints how many results it has been
+// told are stored.
+func writeForever(path string) error {
+	ctx := context.Background()
+	db, err := Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	for next := 0; ; next += killBatch {
+		if _, err := db.Commit(ctx, records("r", next, next+killBatch)); err != nil {
+			return err
+		}
+		fmt.Println(next + killBatch)
+	}
+}
+
+// A writer in another process is killed, again and again, while this process
+// reads and writes: what it was told is stored is there, nothing is there half,
+// and nothing twice.
+func TestKilledWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db := openFile(t, path)
+	const trials = 1_000_000 // more than it gets to
+	startRun(t, db, "r", trials)
+	dispatchTrials(t, db, "r", 0, 20_000)
+	for kill := range 3 {
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "SQLITESTORE_WRITER="+path)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		told, lines := 0, 0
+		for in := bufio.NewScanner(out); in.Scan(); {
+			if _, err := fmt.Sscan(in.Text(), &told); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.SetControl(t.Context(), "r", eval.ControlPause); err != nil {
+				t.Fatal(err)
+			}
+			if lines++; lines == 20*(kill+1) {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = cmd.Wait() // killed
+		if told < killBatch {
+			t.Fatal("the writer stored nothing")
+		}
+		counts, err := db.Counts(t.Context(), "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if counts.Pass < told || counts.Pass%killBatch != 0 {
+			t.Errorf("got %d results, want at least the %d that were told stored, in whole batches of %d", counts.Pass, told, killBatch)
+		}
+		expectWhole(t, db, counts.Pass)
+	}
+}
+
+// A Collect that was killed after it took a run out of the list is completed by
+// the next one, and gives the disk space back.
+func TestCollectCompletes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db := openFile(t, path)
+	const trials = 2*slice + 100
+	run := startRun(t, db, "r", trials)
+	dispatchTrials(t, db, "r", 0, trials)
+	if _, err := db.Commit(t.Context(), records("r", 0, trials)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Finish(t.Context(), run, blob.Pack(nil)); err != nil {
+		t.Fatal(err)
+	}
+	full := pages(t, db)
+	if _, err := db.write.ExecContext(t.Context(), `DELETE FROM runs; INSERT INTO collected VALUES ('r')`); err != nil {
+		t.Fatal(err)
+	}
+	c, err := db.Collect(t.Context(), time.Now().Add(time.Hour), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := trials + 2; c.Runs != 0 || c.Blobs != want { // trajectories, header and summary
+		t.Errorf("got %d runs and %d blobs collected, want 0 and %d", c.Runs, c.Blobs, want)
+	}
+	for _, table := range []string{"collected", "cells", "counts", "trials", "attempts", "results", "gradings", "scores", "blobs", "run_blobs", "events"} {
+		var n int
+		if err := db.read.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if n != 0 {
+			t.Errorf("got %d rows left in %s, want none", n, table)
+		}
+	}
+	if got := pages(t, db); got > full/10 {
+		t.Errorf("got %d pages after everything was deleted, of %d before", got, full)
+	}
+}
+
+func pages(t *testing.T, db *DB) (n int) {
+	t.Helper()
+	if err := db.read.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestGrading(t *testing.T) {
+	db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
+	startRun(t, db, "r", 2)
+	dispatchTrials(t, db, "r", 0, 2)
+	for i := range 2 {
+		if _, err := db.Commit(t.Context(), records("r", i, i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := readAll(t.Context(), db.read, func(row scanner) (line string, err error) {
+		var ordinal, n, position, value int
+		var grading, check string
+		err = row.Scan(&grading, &ordinal, &n, &position, &check, &value)
+		return fmt.Sprint(grading, ordinal, n, position, check, value), err
+	}, `SELECT g.name, s.ordinal, s.n, s.position, s.check_name, s.value FROM scores s JOIN gradings g ON g.id = s.grading WHERE g.run = 'r' ORDER BY 2, 4`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 2 {
+		want = append(want, fmt.Sprint("checks", i, 1, 0, "step 1", 1), fmt.Sprint("checks", i, 1, 1, "step 2", 1))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got scores %q, want %q", got, want)
+	}
 }

@@ -12,6 +12,11 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
+// openTrials is the table for questions about trials that are not done, which
+// are few, and asked all the time. Unasked, SQLite would go through all trials of
+// the run.
+const openTrials = `trials INDEXED BY trials_outstanding`
+
 // Dispatch writes marks and the run's new cursor in one step. A mark creates
 // the trial's row, or moves it from waiting to dispatched if its attempt is the
 // current one; a mark that is older changes nothing. The cursor never moves back.
@@ -50,7 +55,7 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, cur
 func (db *DB) Outstanding(ctx context.Context, run string) ([]store.Trial, error) {
 	ts, err := readAll(ctx, db.read, scanTrial, `
 		SELECT run, ordinal, attempt, state, not_before, hold, failures, losses, reported
-		FROM trials WHERE run = ? AND state <> 'done' ORDER BY ordinal`, run)
+		FROM `+openTrials+` WHERE run = ? AND state <> 'done' ORDER BY ordinal`, run)
 	if err == nil && len(ts) == 0 {
 		err = known(ctx, db.read, run)
 	}
@@ -99,8 +104,8 @@ func (db *DB) Release(ctx context.Context, run string) (int, error) {
 			return err
 		}
 		res, err := tx.ExecContext(ctx, `
-			UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, hold = 0, reported = 0
-			WHERE run = ? AND state = 'dispatched'`, run)
+			UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + 1, not_before = 0, hold = 0, reported = 0
+			WHERE run = ? AND state <> 'done' AND state = 'dispatched'`, run)
 		if err != nil {
 			return err
 		}
@@ -169,7 +174,7 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int,
 	}
 	// Nobody works on a done run: its open attempts are void.
 	_, err = tx.ExecContext(ctx, `
-		UPDATE trials SET state = 'waiting', attempt = attempt + (state = 'dispatched'),
+		UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + (state = 'dispatched'),
 			not_before = 0, hold = 0, failures = 0, losses = 0, reported = 0
 		WHERE run = ? AND state <> 'done'`, run)
 	if err != nil {
