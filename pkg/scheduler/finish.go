@@ -86,6 +86,9 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	if err != nil {
 		return eval.Summary{}, err
 	}
+	if summary.Fingerprint, err = aggregate.Fingerprint(snap, each); err != nil {
+		return eval.Summary{}, err
+	}
 	aggregate.Decide(&summary, snap)
 	return summary, nil
 }
