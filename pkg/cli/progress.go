@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -152,12 +153,7 @@ func (e ProgressEnv) terminal() (terminal, error) {
 // ci says whether a build server runs us. Some of them offer a terminal, but
 // what they keep is a log.
 func (e ProgressEnv) ci() bool {
-	for _, name := range []string{"CI", "GITHUB_ACTIONS", "BUILDKITE", "GITLAB_CI", "TF_BUILD", "JENKINS_URL"} {
-		if e.on(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"CI", "GITHUB_ACTIONS", "BUILDKITE", "GITLAB_CI", "TF_BUILD", "JENKINS_URL"}, e.on)
 }
 
 // on says whether a variable is set to something other than no.

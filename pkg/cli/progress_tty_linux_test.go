@@ -23,7 +23,8 @@ type pty struct {
 	out   bytes.Buffer
 }
 
-func openPTY(t *testing.T, width, height uint16) *pty {
+// openPTY makes a terminal of 24 lines.
+func openPTY(t *testing.T, width uint16) *pty {
 	t.Helper()
 	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -41,7 +42,7 @@ func openPTY(t *testing.T, width, height uint16) *pty {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: height, Col: width}); err != nil {
+	if err := unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: width}); err != nil {
 		t.Fatal(err)
 	}
 	p := &pty{tty: tty, other: other}
@@ -71,7 +72,7 @@ func (p *pty) progress(t *testing.T) Progress {
 
 func TestTTY(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	terminal := openPTY(t, 60, 24)
+	terminal := openPTY(t, 60)
 	p := terminal.progress(t)
 	before, err := unix.IoctlGetTermios(int(terminal.tty.Fd()), unix.TCGETS)
 	if err != nil {
@@ -121,7 +122,7 @@ func TestTTY(t *testing.T) {
 
 func TestTTYStoppedWithoutStart(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	terminal := openPTY(t, 60, 24)
+	terminal := openPTY(t, 60)
 	p := terminal.progress(t)
 	p.Tick(Status{Total: 1})
 	p.Stop()
@@ -133,7 +134,7 @@ func TestTTYStoppedWithoutStart(t *testing.T) {
 
 func TestTTYInACrowd(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	terminal := openPTY(t, 80, 24)
+	terminal := openPTY(t, 80)
 	crowd(terminal.progress(t))
 	if got := strings.Count(terminal.screen(), "  mismatch: no"); got != 100 {
 		t.Errorf("got %d failures printed, want 100", got)
@@ -143,7 +144,7 @@ func TestTTYInACrowd(t *testing.T) {
 // A terminal that goes away must not stop the run.
 func TestTTYGone(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	terminal := openPTY(t, 80, 24)
+	terminal := openPTY(t, 80)
 	p := terminal.progress(t)
 	p.Start(RunInfo{Run: "r-1", Suite: "s", Cases: 1, Variants: 1, Trials: 1})
 	terminal.screen()
