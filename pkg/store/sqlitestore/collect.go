@@ -85,10 +85,7 @@ func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected,
 	if err := db.collectBlobs(ctx, before, &c); err != nil {
 		return c, err
 	}
-	// Hands the free pages back to the file system. Without a transaction of ours:
-	// it is one itself.
-	_, err = db.write.ExecContext(ctx, `PRAGMA incremental_vacuum`)
-	return c, err
+	return c, db.shrink(ctx)
 }
 
 // empty deletes all that belongs to a run that is out of the list.
@@ -170,6 +167,24 @@ func (db *DB) collectBlobs(ctx context.Context, before time.Time, c *store.Colle
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+	}
+}
+
+// shrink hands the free pages back to the file system, step by step.
+func (db *DB) shrink(ctx context.Context) error {
+	for before := math.MaxInt; ; {
+		var free int
+		if err := db.write.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free); err != nil {
+			return err
+		}
+		if free == 0 || free >= before { // others may need and free pages meanwhile
+			return nil
+		}
+		before = free
+		// A transaction of its own.
+		if _, err := db.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, slice)); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,9 @@ const (
 	// readers is the number of connections for queries. It bounds the page
 	// caches (2 MB each), not the callers: those wait for their turn.
 	readers = 4
+	// walKept is how large a write-ahead log stays, in bytes, once it has been
+	// folded in. Normal traffic keeps it at 4 MB.
+	walKept = 64 << 20
 )
 
 var _ store.Store = (*DB)(nil)
@@ -69,6 +72,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 		"_synchronous":  {"full"},
 		"_foreign_keys": {"on"},
 		"_txlock":       {"immediate"},
+		"_pragma":       {"journal_size_limit(" + strconv.Itoa(walKept) + ")"},
 	}))
 	if err != nil {
 		return nil, err
@@ -117,7 +121,10 @@ func (db *DB) change(ctx context.Context, fn func(tx *sql.Tx) error) error {
 		return err
 	}
 	if err := fn(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+		if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) { // done: ctx ended
+			err = errors.Join(err, undo)
+		}
+		return err
 	}
 	return tx.Commit()
 }

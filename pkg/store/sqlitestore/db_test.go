@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -331,6 +332,10 @@ func TestCollectCompletes(t *testing.T) {
 	if got := pages(t, db); got > full/10 {
 		t.Errorf("got %d pages after everything was deleted, of %d before", got, full)
 	}
+	var free int
+	if err := db.read.QueryRowContext(t.Context(), `PRAGMA freelist_count`).Scan(&free); err != nil || free != 0 {
+		t.Errorf("got %d free pages kept, %v, want 0", free, err)
+	}
 }
 
 func pages(t *testing.T, db *DB) (n int) {
@@ -339,6 +344,36 @@ func pages(t *testing.T, db *DB) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// What the plan resolves to is there for questions across runs.
+func TestCells(t *testing.T) {
+	db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
+	a, b := blob.Pack([]byte(`{"id":"a"}`)), blob.Pack([]byte(`{"id":"b"}`))
+	plain, err := json.Marshal(eval.Snapshot{
+		Variants: []eval.Variant{{ID: "model=fast"}, {ID: "model=slow"}},
+		Cases:    []eval.CaseRef{{ID: "a", Kind: eval.KindScript, Blob: a.SHA256}, {ID: "b", Kind: eval.KindCatalog, Blob: b.SHA256}},
+		Plan:     eval.Plan{Cells: []eval.Cell{{Case: 1, Variant: 0, Repeats: 2}, {Case: 0, Variant: 1, Repeats: 3}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := blob.Pack(plain)
+	if err := db.CreateRun(t.Context(), eval.Run{ID: "r", Header: header.SHA256, Trials: 5}, []eval.Blob{header, a, b}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(t.Context(), db.read, func(row scanner) (line string, err error) {
+		var cell, repeats int
+		var id, kind, variant string
+		err = row.Scan(&cell, &id, &kind, &variant, &repeats)
+		return fmt.Sprint(cell, " ", id, " ", kind, " ", variant, " ", repeats), err
+	}, `SELECT cell, case_id, kind, variant, repeats FROM cells WHERE run = 'r' ORDER BY cell`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"0 b catalog model=fast 2", "1 a script model=slow 3"}; !slices.Equal(got, want) {
+		t.Errorf("got cells %q, want %q", got, want)
+	}
 }
 
 func TestGrading(t *testing.T) {

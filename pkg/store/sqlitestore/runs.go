@@ -31,7 +31,7 @@ func scanRun(row scanner) (eval.Run, error) {
 func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error {
 	err := check(blobs)
 	if err == nil {
-		err = db.change(ctx, func(tx *sql.Tx) error { return createRun(ctx, tx, r, blobs) })
+		err = db.change(ctx, func(tx *sql.Tx) error { return createRun(ctx, newBatch(tx), r, blobs) })
 	}
 	if err != nil {
 		return fmt.Errorf("create run %s: %w", r.ID, err)
@@ -39,8 +39,8 @@ func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) erro
 	return nil
 }
 
-func createRun(ctx context.Context, tx *sql.Tx, r eval.Run, blobs []eval.Blob) error {
-	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
+func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) error {
+	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished))
@@ -50,12 +50,12 @@ func createRun(ctx context.Context, tx *sql.Tx, r eval.Run, blobs []eval.Blob) e
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n == 0 {
-		return sameRun(ctx, tx, r)
+		return sameRun(ctx, b.tx, r)
 	}
-	if err := putBlobs(ctx, tx, blobs); err != nil {
+	if err := putBlobs(ctx, b, blobs); err != nil {
 		return err
 	}
-	header, err := getBlob(ctx, tx, r.Header)
+	header, err := getBlob(ctx, b.tx, r.Header)
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
@@ -67,18 +67,18 @@ func createRun(ctx context.Context, tx *sql.Tx, r eval.Run, blobs []eval.Blob) e
 	if err := json.Unmarshal(plain, &snap); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	if err := needBlobs(ctx, tx, r.ID, r.Header); err != nil {
+	if err := needBlobs(ctx, b, r.ID, r.Header); err != nil {
 		return err
 	}
 	for _, c := range snap.Cases {
 		var there bool
-		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?)`, c.Blob).Scan(&there); err != nil {
+		if err := b.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?)`, c.Blob).Scan(&there); err != nil {
 			return err
 		}
 		if !there {
 			return fmt.Errorf("blob %.64q of case %s: %w", c.Blob, c.ID, store.ErrNotFound)
 		}
-		if err := needBlobs(ctx, tx, r.ID, c.Blob); err != nil {
+		if err := needBlobs(ctx, b, r.ID, c.Blob); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func createRun(ctx context.Context, tx *sql.Tx, r eval.Run, blobs []eval.Blob) e
 			return fmt.Errorf("header: cell %d refers to case %d of %d and variant %d of %d", i, c.Case, len(snap.Cases), c.Variant, len(snap.Variants))
 		}
 		of := snap.Cases[c.Case]
-		_, err := tx.ExecContext(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
+		_, err := b.ExecContext(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
 			r.ID, i, of.ID, of.Kind, snap.Variants[c.Variant].ID, c.Repeats)
 		if err != nil {
 			return err

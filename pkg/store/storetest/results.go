@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -261,4 +262,29 @@ func testEachResult(t *testing.T, s store.Store) {
 	if !errors.Is(err, enough) || seen != 3 {
 		t.Errorf("got %v after %d results, want the error of the third call", err, seen)
 	}
+}
+
+// A context that ends leaves nothing behind and the store as usable as before.
+func testCancelled(t *testing.T, s store.Store) {
+	create(t, s, run1, 1)
+	dispatch(t, s, run1, 0, 1)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Commit(ended, []eval.Record{record(run1, 0, 1, eval.Pass)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v from a commit whose context had ended, want %v", err, context.Canceled)
+	}
+	if _, err := s.Counts(ended, run1); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v from a query whose context had ended, want %v", err, context.Canceled)
+	}
+	inside, cancel := context.WithCancel(t.Context())
+	commit(t, s, record(run1, 0, 1, eval.Pass))
+	err := s.EachResult(inside, run1, func(store.Row) error {
+		cancel()
+		return inside.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v from EachResult, want %v", err, context.Canceled)
+	}
+	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1})
+	expectSpent(t, s, run1, 100)
 }

@@ -63,6 +63,21 @@ func testCreateNeedsBlobs(t *testing.T, s store.Store) {
 	_, err = s.GetBlob(t.Context(), r.Header)
 	notFound(t, "its header", err)
 
+	for name, content := range map[string]string{
+		"no snapshot":              `[]`,
+		"a case beyond the cases":  `{"variants":[{}],"cases":[],"plan":{"cells":[{"case":0}]}}`,
+		"a variant below zero":     `{"variants":[{}],"cases":[],"plan":{"cells":[{"variant":-1}]}}`,
+		"a case without its blob":  `{"cases":[{"id":"a"}]}`,
+		"text where JSON is asked": `header`,
+	} {
+		header := blob.Pack([]byte(content))
+		odd := r
+		odd.Header = header.SHA256
+		if err := s.CreateRun(t.Context(), odd, []eval.Blob{header}); err == nil {
+			t.Errorf("got no error for a header that is %s", name)
+		}
+	}
+
 	must(t, s.PutBlobs(t.Context(), blobs...))
 	if err := s.CreateRun(t.Context(), r, nil); err != nil {
 		t.Errorf("got %v with every blob stored before, want the run", err)

@@ -50,6 +50,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Results/Forgotten", testForgotten},
 		{"Results/Damaged", testDamaged},
 		{"Results/EachResult", testEachResult},
+		{"Results/Cancelled", testCancelled},
 		{"Blobs", testBlobs},
 		{"Events/Order", testEvents},
 		{"Events/Follow", testFollow},
