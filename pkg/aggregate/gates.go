@@ -35,7 +35,7 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict", kind, c.Error, total(c)))
 		}
 		if c.Unjudged > 0 {
-			open = append(open, fmt.Sprintf("%s: %d of %d are unjudged", kind, c.Unjudged, total(c)))
+			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, total(c)))
 		}
 	}
 	if n := s.Counts.Unfinished; n > 0 {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ func JUnit(w io.Writer, s eval.Summary) error {
 	run := junitRun{
 		Name:       clean(s.Suite + " " + s.Run),
 		Time:       seconds(float64(s.Finished.Sub(s.Started).Milliseconds())),
-		Properties: runProperties(s),
+		Properties: junitProperties{runProperties(s)},
 	}
 	if s.Finished.IsZero() {
 		run.Time = seconds(0)
@@ -66,7 +67,7 @@ type junitRun struct {
 	Errors     int             `xml:"errors,attr"`
 	Skipped    int             `xml:"skipped,attr"`
 	Time       string          `xml:"time,attr"`
-	Properties []junitProperty `xml:"properties>property"`
+	Properties junitProperties `xml:"properties"`
 	Suites     []*junitSuite   `xml:"testsuite"`
 }
 
@@ -84,22 +85,26 @@ type junitSuite struct {
 }
 
 type junitCase struct {
-	Name       string          `xml:"name,attr"`
-	Class      string          `xml:"classname,attr"`
-	Time       string          `xml:"time,attr"`
-	Properties []junitProperty `xml:"properties>property"`
-	Failure    *junitProblem   `xml:"failure"`
-	Error      *junitProblem   `xml:"error"`
-	Skipped    *junitProblem   `xml:"skipped"`
-	Stderr     string          `xml:"system-err,omitempty"`
+	Name       string           `xml:"name,attr"`
+	Class      string           `xml:"classname,attr"`
+	Time       string           `xml:"time,attr"`
+	Properties *junitProperties `xml:"properties"`
+	Failure    *junitProblem    `xml:"failure"`
+	Error      *junitProblem    `xml:"error"`
+	Skipped    *junitProblem    `xml:"skipped"`
+	Stderr     string           `xml:"system-err,omitempty"`
 
 	ms float64
 }
 
 type junitProblem struct {
-	Type    string `xml:"type,attr,omitempty"`
+	Type    string `xml:"type,attr"`
 	Message string `xml:"message,attr"`
 	Text    string `xml:",chardata"`
+}
+
+type junitProperties struct {
+	List []junitProperty `xml:"property"`
 }
 
 type junitProperty struct {
@@ -156,46 +161,30 @@ func testCases(suite string, c eval.CellStats) []junitCase {
 	if !c.Workflow || len(c.Scores) == 0 {
 		return []junitCase{cellCase(suite, c)}
 	}
-	failed := map[string]eval.Score{}
-	if c.Failure != nil {
-		for _, s := range c.Failure.Scores {
-			failed[s.Check] = s
-		}
-	}
-	steps := c.Scores
-	for _, s := range failedSteps(c) {
-		if !hasStep(c.Scores, s.Check) {
-			steps = append(steps[:len(steps):len(steps)], s)
-		}
-	}
 	var list []junitCase
-	for _, s := range steps {
+	shown := false
+	for _, s := range scores(c) {
+		if s.Warning {
+			continue
+		}
 		tc := newCase(suite, c, c.Case+"/"+s.Check, s.LatencyMS)
-		if f, ok := failed[s.Check]; ok {
-			tc.Failure = scoreProblem(c, f)
+		if failed(s) {
+			tc.Failure = &junitProblem{
+				Type:    clean(string(s.Reason)),
+				Message: clean(cause(s.Reason, s.Message)),
+				Text:    difference(s),
+			}
+			if !shown && c.Failure != nil {
+				tc.Stderr = paragraph(c.Failure.Stderr)
+			}
+			shown = true
 		}
 		list = append(list, tc)
 	}
-	if v := verdict(c); v != eval.Pass && (v != eval.Fail || len(failed) == 0) {
+	if v := verdict(c); v != eval.Pass && !(v == eval.Fail && shown) {
 		list = append(list, cellCase(suite, c))
 	}
 	return list
-}
-
-func failedSteps(c eval.CellStats) []eval.Score {
-	if c.Failure == nil {
-		return nil
-	}
-	return c.Failure.Scores
-}
-
-func hasStep(scores []eval.Score, check string) bool {
-	for _, s := range scores {
-		if s.Check == check {
-			return true
-		}
-	}
-	return false
 }
 
 func cellCase(suite string, c eval.CellStats) junitCase {
@@ -204,13 +193,11 @@ func cellCase(suite string, c eval.CellStats) junitCase {
 	if v == eval.Pass {
 		return tc
 	}
-	problem := &junitProblem{Type: string(v), Message: string(v), Text: ""}
+	problem := &junitProblem{Type: string(v), Message: string(v)}
 	if f := c.Failure; f != nil {
-		problem = &junitProblem{
-			Type:    clean(string(f.Reason)),
-			Message: clean(explain(c, *f)),
-			Text:    details(c, *f),
-		}
+		problem.Type = clean(cmp.Or(string(f.Reason), string(v)))
+		problem.Message = clean(explain(c, *f))
+		problem.Text = details(c, *f)
 		tc.Stderr = paragraph(f.Stderr)
 	}
 	switch v {
@@ -232,40 +219,42 @@ func newCase(suite string, c eval.CellStats, name string, ms float64) junitCase 
 		ms:    ms,
 	}
 	if c.Repeats > 1 {
-		tc.Properties = []junitProperty{
+		tc.Properties = &junitProperties{[]junitProperty{
 			{"trials", strconv.Itoa(total(c.Counts))},
 			{"pass_rate", clean(rate(c.PassRate))},
-		}
+		}}
 	}
 	return tc
 }
 
-func scoreProblem(c eval.CellStats, s eval.Score) *junitProblem {
-	return &junitProblem{
-		Type:    clean(string(s.Reason)),
-		Message: clean(cause(s.Reason, s.Message)),
-		Text:    details(c, eval.Failure{Repeat: c.Failure.Repeat, Scores: []eval.Score{s}}),
-	}
-}
-
-// details is the text of a failure: what each check that did not pass expected
-// and got.
+// details is the text of a failure: what it says of itself, and what each check
+// that did not pass expected and got.
 func details(c eval.CellStats, f eval.Failure) string {
 	var b strings.Builder
 	if c.Repeats > 1 {
 		fmt.Fprintf(&b, "repeat %d of %d\n", f.Repeat, c.Repeats)
 	}
-	if f.Message != "" {
+	// A case with one check says the same as its check.
+	if many(c) || len(f.Scores) == 0 {
 		fmt.Fprintln(&b, clean(cause(f.Reason, f.Message)))
 	}
 	for _, s := range f.Scores {
-		fmt.Fprintf(&b, "%s: %s\n", clean(s.Check), clean(cause(s.Reason, s.Message)))
-		if len(s.Expected) > 0 {
-			fmt.Fprintf(&b, "  expected %s\n", clean(string(s.Expected)))
+		if many(c) {
+			fmt.Fprintf(&b, "%s: ", clean(s.Check))
 		}
-		if len(s.Actual) > 0 {
-			fmt.Fprintf(&b, "  actual   %s\n", clean(string(s.Actual)))
-		}
+		b.WriteString(difference(s))
+	}
+	return b.String()
+}
+
+func difference(s eval.Score) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, clean(cause(s.Reason, s.Message)))
+	if len(s.Expected) > 0 {
+		fmt.Fprintf(&b, "  expected %s\n", clean(string(s.Expected)))
+	}
+	if len(s.Actual) > 0 {
+		fmt.Fprintf(&b, "  actual   %s\n", clean(string(s.Actual)))
 	}
 	return b.String()
 }

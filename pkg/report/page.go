@@ -108,6 +108,21 @@ func (p *page) cut(width int, parts []part) {
 	p.out.WriteByte('\n')
 }
 
+// entry writes a message behind other parts, if all of it fits on their line,
+// else below it.
+func (p *page) entry(indent int, message string, parts ...part) {
+	used := 0
+	for _, part := range parts {
+		used += max(part.min, wide(Line(part.text, p.width)))
+	}
+	if used+wide(Line(message, p.width)) <= p.width {
+		p.line(append(parts, text(message))...)
+		return
+	}
+	p.line(parts...)
+	p.value(indent, part{}, message, 3)
+}
+
 // value writes a labelled value over at most limit lines, the later ones
 // indented below the first. With Full there is no limit.
 func (p *page) value(indent int, label part, s string, limit int) {

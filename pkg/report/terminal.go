@@ -178,29 +178,29 @@ func verdict(c eval.CellStats) eval.Verdict {
 // cell writes one cell, with its steps when it is listed with all the others.
 func (p *page) cell(c eval.CellStats, names int, all bool) {
 	v := verdict(c)
-	rest := []part{}
+	rest := ""
 	if c.Repeats > 1 {
-		rest = append(rest, textf("%d/%d pass  ", c.Counts.Pass, total(c.Counts)))
+		rest = fmt.Sprintf("%d/%d pass  ", c.Counts.Pass, total(c.Counts))
 	}
 	switch f := c.Failure; {
 	case f != nil:
 		if c.Repeats > 1 {
-			rest = append(rest, textf("repeat %d: ", f.Repeat))
+			rest += fmt.Sprintf("repeat %d: ", f.Repeat)
 		}
-		rest = append(rest, text(explain(c, *f)))
-	case v == eval.Pass:
-		rest = append(rest, styled(dim, duration(c.Latency.P50)))
-	default:
-		rest = append(rest, text(string(v)))
+		rest += explain(c, *f)
+	case v != eval.Pass:
+		rest += string(v)
+	case c.Latency.Max > 0:
+		rest += duration(c.Latency.P50)
 	}
-	p.line(append([]part{p.indent(2), mark(v), text(" "), text(name(c)).pad(names), text("  ")}, rest...)...)
+	p.entry(6, rest, p.indent(2), mark(v), text(" "), text(name(c)).pad(names), text("  "))
 	p.steps(c, all)
 	if c.Failure != nil {
 		p.stderr(6, c.Failure.Stderr, stderrHead)
 	}
 	if all {
 		for _, warning := range c.Warnings {
-			p.line(p.indent(6), styled(yellow, "~ "), text(warning))
+			p.entry(8, warning, p.indent(6), styled(yellow, "~ "))
 		}
 	}
 }
@@ -208,28 +208,42 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 // steps writes the scores below a cell: those that failed, and the others too
 // where a workflow is listed in full.
 func (p *page) steps(c eval.CellStats, all bool) {
-	var failed []eval.Score
-	if c.Failure != nil {
-		failed = c.Failure.Scores
-	}
 	if !many(c) {
-		for _, s := range failed {
-			p.difference(6, s)
+		if c.Failure != nil && len(c.Failure.Scores) > 0 {
+			p.difference(6, c.Failure.Scores[0])
 		}
 		return
 	}
-	if all && c.Workflow {
-		for _, s := range c.Scores {
-			if s.Pass {
-				p.line(p.indent(6), mark(eval.Pass), text(" "+s.Check+"  "), styled(dim, s.Target))
-			}
+	for _, s := range scores(c) {
+		if all && c.Workflow || failed(s) {
+			p.score(6, s)
 		}
 	}
-	for _, s := range failed {
-		p.line(p.indent(6), mark(eval.Fail), text(" "+s.Check+"  "), text(cause(s.Reason, s.Message)))
-		p.difference(10, s)
-	}
 }
+
+// scores of a cell: those of its first repeat, but where the failure that
+// explains the cell is from another one, those that failed there.
+func scores(c eval.CellStats) []eval.Score {
+	list := slices.Clone(c.Scores)
+	if c.Failure == nil {
+		return list
+	}
+	for _, s := range c.Failure.Scores {
+		if i := find(list, s.Check); i >= 0 {
+			list[i] = s
+		} else {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func find(scores []eval.Score, check string) int {
+	return slices.IndexFunc(scores, func(s eval.Score) bool { return s.Check == check })
+}
+
+// failed says whether a score decided against its trial.
+func failed(s eval.Score) bool { return !s.Pass && !s.Warning }
 
 // many says whether a cell decides several things that have names.
 func many(c eval.CellStats) bool { return c.Workflow || c.Kind == eval.KindCatalog }
@@ -257,13 +271,14 @@ func explain(c eval.CellStats, f eval.Failure) string {
 
 // cause puts the reason before the message, unless it says nothing new.
 func cause(r eval.Reason, message string) string {
-	if r == "" || r == eval.ReasonMismatch && message != "" {
-		return message
-	}
-	if message == "" {
+	switch {
+	case message == "":
 		return string(r)
+	case r == "", r == eval.ReasonMismatch, r == eval.ReasonCatalogRule:
+		return message
+	default:
+		return string(r) + ": " + message
 	}
-	return string(r) + ": " + message
 }
 
 // name of a cell: its case, and its variant if there is a choice.
@@ -320,7 +335,7 @@ func (p *page) tools(ts []eval.ToolStats) {
 			duration(t.Latency.P50), p95, p99, duration(t.Latency.Max))
 	}
 	if more > 0 {
-		p.line(p.indent(2), styled(dim, fmt.Sprintf("… %d more tools", more)))
+		p.line(p.indent(2), styled(dim, fmt.Sprintf("… %d more", more)))
 	}
 }
 
