@@ -55,7 +55,7 @@ func (r rule) score(l listing, spec eval.Catalog) []eval.Score {
 		return []eval.Score{{Check: r.name, Title: r.title, Value: 1, Pass: true}}
 	}
 	if more := len(offences) - maxOffences; more > 0 {
-		offences = append(offences[:maxOffences:maxOffences], offence{message: fmt.Sprintf("and %d more tools", more)})
+		offences = append(offences[:maxOffences:maxOffences], offence{message: fmt.Sprintf("and %d more", more)})
 	}
 	var scores []eval.Score
 	for _, o := range offences {

@@ -42,7 +42,7 @@ func validSchema(t tool) string {
 		return "" // the fault of object_schema
 	}
 	if _, err := schema.Compile(eval.Encode(input)); err != nil {
-		return "its inputSchema is not valid: " + excerpt(err.Error())
+		return "its inputSchema is not valid: " + cut(err.Error(), 300)
 	}
 	return ""
 }
@@ -76,7 +76,7 @@ func outputSchema(t tool) string {
 		return "its outputSchema is " + typeOf(output) + ", not an object"
 	}
 	if _, err := schema.Compile(eval.Encode(output)); err != nil {
-		return "its outputSchema is not valid: " + excerpt(err.Error())
+		return "its outputSchema is not valid: " + cut(err.Error(), 300)
 	}
 	return ""
 }

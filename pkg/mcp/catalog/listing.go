@@ -78,12 +78,16 @@ func (t tool) input() map[string]any {
 }
 
 // excerpt cuts a text of the server to what fits into a message.
-func excerpt(s string) string {
-	const most = 100
-	if runes := []rune(s[:min(len(s), 4*most)]); len(runes) > most || len(s) > 4*most {
-		return string(runes[:min(len(runes), most)]) + "…"
+func excerpt(s string) string { return cut(s, 100) }
+
+// cut shortens a text to a number of characters.
+func cut(s string, most int) string {
+	const widest = 4 // bytes of a character
+	runes := []rune(s[:min(len(s), widest*most)])
+	if len(runes) <= most && len(s) <= widest*most {
+		return s
 	}
-	return s
+	return string(runes[:min(len(runes), most)]) + "…"
 }
 
 // show writes a value as JSON, cut to what fits into a message.

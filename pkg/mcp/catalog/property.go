@@ -26,9 +26,13 @@ func describedProperties(t tool) string {
 	return strings.Join(problems, "; ")
 }
 
-// maxNodes bounds the schemas that are looked at in one tool: a few references
-// make many paths to the same place.
-const maxNodes = 20000
+// A few references make many paths to the same place, and nesting makes long
+// ones. These bound the schemas that are looked at in one tool, and the bytes of
+// a path; what lies beyond is beyond any model too.
+const (
+	maxNodes = 20000
+	maxPath  = 1000
+)
 
 // A walk goes through every property that a value of the root schema can have.
 type walk struct {
@@ -40,7 +44,7 @@ type walk struct {
 
 func (w *walk) visit(path string, schema any) {
 	fields, ok := schema.(map[string]any)
-	if w.left--; !ok || w.left < 0 {
+	if w.left--; !ok || w.left < 0 || len(path) > maxPath {
 		return
 	}
 	if properties, ok := fields["properties"].(map[string]any); ok {
@@ -50,7 +54,7 @@ func (w *walk) visit(path string, schema any) {
 				at = path + "." + at
 			}
 			if problem := w.judge(properties[name]); problem != "" {
-				w.problems = append(w.problems, fmt.Sprintf("property %s %s", at, problem))
+				w.problems = append(w.problems, fmt.Sprintf("property %s %s", excerpt(at), problem))
 			}
 			w.visit(at, properties[name])
 		}
