@@ -27,10 +27,10 @@ type Problem struct {
 	Source string
 }
 
-// String renders the problem for a terminal: the message, the place, the source
-// line and a caret with the hint. Control characters of the source are not
-// shown, and of a long line only the part around the caret.
-func (p Problem) String() string {
+// Render writes the problem for a terminal, in whole lines: the message, the
+// place, the source line and a caret with the hint. Control characters of the
+// source are not shown, and of a long line only the part around the caret.
+func (p Problem) Render() string {
 	var b strings.Builder
 	level := "error"
 	if p.Warning {
@@ -38,9 +38,9 @@ func (p Problem) String() string {
 	}
 	fmt.Fprintf(&b, "%s: %s\n", level, p.Message)
 	if p.Line == 0 {
-		fmt.Fprintf(&b, "  --> %s", visible(p.File))
+		fmt.Fprintf(&b, "  --> %s\n", visible(p.File))
 		if p.Hint != "" {
-			fmt.Fprintf(&b, "\n   = %s", p.Hint)
+			fmt.Fprintf(&b, "   = %s\n", p.Hint)
 		}
 		return b.String()
 	}
@@ -53,6 +53,7 @@ func (p Problem) String() string {
 	if p.Hint != "" {
 		fmt.Fprintf(&b, " %s", p.Hint)
 	}
+	b.WriteByte('\n')
 	return b.String()
 }
 

@@ -25,7 +25,7 @@ func (b *build) run() {
 	s := b.suite
 	s.Name = b.file.Name
 	if s.Name == "" {
-		s.Name = defaultName(b.shown)
+		s.Name = defaultName(b.loaded.Path)
 	}
 	s.Description = b.file.Description
 	b.servers()

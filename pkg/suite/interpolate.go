@@ -18,6 +18,8 @@ type interpolation struct {
 	lookupEnv func(string) (string, bool)
 	vars      map[string]*strictyaml.Node
 	axes      []string
+	// lenient takes any value for an environment variable that is not set.
+	lenient bool
 }
 
 // scope says what an expression may refer to at a place, and how what is filled
@@ -259,6 +261,8 @@ func (in *interpolation) evaluate(n *strictyaml.Node, m []string, s scope) *stri
 		}
 	}
 	switch {
+	case value == nil && space == "env" && in.lenient:
+		return str("")
 	case value != nil && s.secrets && strings.Contains(string(value.JSON()), "${{"):
 		in.report(n.Pos, fmt.Sprintf("the value of %s.%s holds ${{, which would be read as a reference", space, name), "")
 	case value != nil:

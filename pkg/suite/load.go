@@ -40,6 +40,12 @@ type Options struct {
 	// profiles. Nil accepts any.
 	Rules    []string
 	Profiles []string
+
+	// Base is a folder; problems name the files in it relative to it. Empty
+	// means that they name files as Load was given them.
+	Base string
+	// lenient accepts that servers and environment variables are missing.
+	lenient bool
 }
 
 // Loaded is a suite that can be run, unless Unsupported says otherwise.
@@ -72,7 +78,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{sources: sources{origins: map[string]origin{}}, opts: opts, shown: found, broken: map[place]bool{}}
+	l := &loader{sources: sources{origins: map[string]origin{}}, opts: opts, shown: short(opts.Base, found), file: found, broken: map[place]bool{}}
 	loaded, err := l.load()
 	if err != nil {
 		return nil, err
@@ -86,6 +92,18 @@ func Load(file string, opts Options) (*Loaded, error) {
 	loaded.Warnings, loaded.Unsupported = l.all, l.unsupported.all
 	loaded.Hash = hash(&loaded.Suite)
 	return loaded, nil
+}
+
+// short is the name of a file as seen from a folder around it.
+func short(base, file string) string {
+	if base == "" {
+		return file
+	}
+	rel, err := filepath.Rel(base, file)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return file
+	}
+	return rel
 }
 
 // locate finds the suite file that a path stands for.
@@ -133,7 +151,8 @@ func isSuiteName(name string) bool {
 type loader struct {
 	sources
 	opts  Options
-	shown string // the suite file, as problems name it
+	file  string // the suite file
+	shown string // its name in problems
 	in    interpolation
 	// unsupported collects what this build cannot carry out.
 	unsupported problems
@@ -143,14 +162,14 @@ type loader struct {
 }
 
 func (l *loader) load() (*Loaded, error) {
-	project, name, err := openProject(l.shown)
+	project, name, err := openProject(l.file)
 	if err != nil {
 		return nil, fmt.Errorf("load suite: %w", err)
 	}
 	defer project.root.Close()
 	self := origin{project, name, l.shown}
 	loaded := &Loaded{
-		Path: l.shown, Dir: filepath.Dir(filepath.Join(project.dir, filepath.FromSlash(name))),
+		Path: l.file, Dir: filepath.Dir(filepath.Join(project.dir, filepath.FromSlash(name))),
 		Positions: map[string]strictyaml.Pos{},
 	}
 	root := l.open(self, strictyaml.Pos{})
@@ -164,7 +183,7 @@ func (l *loader) load() (*Loaded, error) {
 			return nil, fmt.Errorf("load suite: %w", err)
 		}
 		defer shared.root.Close()
-		if below := l.with(origin{shared, name, l.opts.With}); below != nil {
+		if below := l.with(origin{shared, name, short(l.opts.Base, l.opts.With)}); below != nil {
 			tree = below
 		}
 	}
@@ -202,7 +221,7 @@ func (l *loader) with(o origin) *strictyaml.Node {
 }
 
 func (l *loader) interpolate(tree *strictyaml.Node) {
-	l.in = interpolation{problems: &l.problems, lookupEnv: l.opts.LookupEnv}
+	l.in = interpolation{problems: &l.problems, lookupEnv: l.opts.LookupEnv, lenient: l.opts.lenient}
 	l.in.setVars(tree, l.shown, l.opts.Set)
 	l.in.root(tree)
 }

@@ -10,26 +10,33 @@ import (
 // ProblemsError is a suite that cannot be used, with everything that is wrong
 // with it.
 type ProblemsError struct {
-	// Path that was asked for.
+	// Path that was asked for. Empty leaves it out of the last line.
 	Path string
 	// Problems in the order of files and lines, warnings included; at least one
 	// is no warning.
 	Problems []strictyaml.Problem
 }
 
-// Error renders every problem with its place and source line.
+// Error renders every problem with its place and source line, in whole lines,
+// and counts them in the last one.
 func (e *ProblemsError) Error() string {
-	var lines []string
+	var b strings.Builder
 	failures := 0
 	for _, p := range e.Problems {
-		lines = append(lines, p.String())
+		b.WriteString(p.Render())
 		if !p.Warning {
 			failures++
 		}
 	}
-	lines = append(lines, fmt.Sprintf("%s, %s in %s",
-		count(failures, "error"), count(len(e.Problems)-failures, "warning"), e.Path))
-	return strings.Join(lines, "\n")
+	b.WriteString(count(failures, "error"))
+	if warnings := len(e.Problems) - failures; warnings > 0 {
+		b.WriteString(", " + count(warnings, "warning"))
+	}
+	if e.Path != "" {
+		b.WriteString(" in " + e.Path)
+	}
+	b.WriteByte('\n')
+	return b.String()
 }
 
 func count(n int, word string) string {

@@ -1,0 +1,184 @@
+package suite
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// sources of the structs that the schema is made of: their comments are its
+// descriptions.
+//
+//go:embed file.go forms.go
+var formatSources embed.FS
+
+// Schema is the JSON Schema (draft 7, which editors know) of suite files. It is
+// made of the structs that [Load] decodes into, and refuses what decoding
+// refuses; what needs the whole suite, such as unknown names, only Load finds.
+func Schema() ([]byte, error) {
+	comments, err := readComments()
+	if err != nil {
+		return nil, fmt.Errorf("make suite schema: %w", err)
+	}
+	r := &jsonschema.Reflector{
+		Anonymous:      true,
+		ExpandedStruct: true,
+		FieldNameTag:   "yaml",
+		Namer:          func(t reflect.Type) string { return strings.TrimSuffix(t.Name(), "File") },
+		LookupComment:  func(t reflect.Type, field string) string { return comments[strings.Trim(t.Name()+"."+field, ".")] },
+	}
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema { return form(r, t) }
+	s := r.Reflect(suiteFile{})
+	s.Version = "http://json-schema.org/draft-07/schema#"
+	s.Title = "evalfarm suite"
+	s.PatternProperties = map[string]*jsonschema.Schema{"^" + freePrefix: jsonschema.TrueSchema}
+	exactlyOne(s.Definitions["case"], "prompt", "call", "read", "steps", "catalog")
+	exactlyOne(s.Definitions["step"], "call", "read")
+	one := uint64(1)
+	s.Definitions["check"].MinProperties, s.Definitions["check"].MaxProperties = &one, &one
+
+	out, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("make suite schema: %w", err)
+	}
+	// The generator writes the words of a later draft.
+	out = bytes.ReplaceAll(out, []byte(`"$defs"`), []byte(`"definitions"`))
+	out = bytes.ReplaceAll(out, []byte(`"#/$defs/`), []byte(`"#/definitions/`))
+	return append(out, '\n'), nil
+}
+
+// exactlyOne wants one of several keys.
+func exactlyOne(s *jsonschema.Schema, keys ...string) {
+	for _, key := range keys {
+		s.OneOf = append(s.OneOf, &jsonschema.Schema{Required: []string{key}})
+	}
+}
+
+// form is the schema of a type that decodes itself; nil leaves it to the
+// generator.
+func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
+	if c, ok := reflect.Zero(t).Interface().(strictyaml.Chooser); ok {
+		s := &jsonschema.Schema{Type: "string"}
+		for _, choice := range c.Choices() {
+			s.Enum = append(s.Enum, choice)
+		}
+		return orExpression(s)
+	}
+	number := func(kind, least, most string) *jsonschema.Schema {
+		return orExpression(&jsonschema.Schema{Type: kind, Minimum: json.Number(least), Maximum: json.Number(most)})
+	}
+	// object is the schema of a struct in its place: what has several forms is
+	// written once.
+	object := func(v any) *jsonschema.Schema {
+		inner := *r
+		inner.DoNotReference = true
+		s := inner.Reflect(v)
+		s.Version = ""
+		return s
+	}
+	text := &jsonschema.Schema{Type: "string"}
+	switch t {
+	case reflect.TypeFor[strictyaml.Node]():
+		return &jsonschema.Schema{}
+	case reflect.TypeFor[version]():
+		return &jsonschema.Schema{Type: "integer", Enum: []any{formatVersion}}
+	case reflect.TypeFor[positive]():
+		return number("integer", "1", fmt.Sprint(most))
+	case reflect.TypeFor[natural]():
+		return number("integer", "0", fmt.Sprint(most))
+	case reflect.TypeFor[int]():
+		return orExpression(&jsonschema.Schema{Type: "integer"})
+	case reflect.TypeFor[float64]():
+		return orExpression(&jsonschema.Schema{Type: "number"})
+	case reflect.TypeFor[bool]():
+		return orExpression(&jsonschema.Schema{Type: "boolean"})
+	case reflect.TypeFor[share]():
+		return number("number", "0", "1")
+	case reflect.TypeFor[dollars]():
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: json.Number(fmt.Sprint(most))})
+	case reflect.TypeFor[duration]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
+	case reflect.TypeFor[rule]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: rulePattern})
+	case reflect.TypeFor[caseID](), reflect.TypeFor[stepID]():
+		length := uint64(maxID)
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: idPattern, MaxLength: &length})
+	case reflect.TypeFor[varsFile]():
+		return &jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: variableName.String()}}
+	case reflect.TypeFor[includeFile]():
+		data := object(datasetFile{})
+		template, _ := data.Properties.Get("case")
+		data.Properties.Set("case", &jsonschema.Schema{Type: "object", Description: template.Description})
+		return anyOf(text, data)
+	case reflect.TypeFor[axisFile]():
+		scalar := anyOf(text, &jsonschema.Schema{Type: "number"}, &jsonschema.Schema{Type: "boolean"})
+		return anyOf(
+			&jsonschema.Schema{Type: "array", Items: scalar},
+			&jsonschema.Schema{Type: "object", AdditionalProperties: object(pointFile{})})
+	case reflect.TypeFor[repeatsFile]():
+		choice := object(rangeFile{})
+		exactlyOne(choice, "fit", "stop")
+		return anyOf(number("integer", "1", fmt.Sprint(most)), choice)
+	case reflect.TypeFor[expectErrorFile]():
+		return anyOf(&jsonschema.Schema{Const: true}, text, object(rejectionFile{}))
+	case reflect.TypeFor[rulesFile]():
+		one := uint64(1)
+		return anyOf(&jsonschema.Schema{Const: "all"}, &jsonschema.Schema{Type: "array", Items: text, MinItems: &one})
+	case reflect.TypeFor[passRateFile]():
+		return anyOf(form(r, reflect.TypeFor[rule]()), object(passRatesFile{}))
+	}
+	return nil
+}
+
+func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: forms}
+}
+
+// orExpression also accepts ${{ … }}, which takes the place of a value.
+func orExpression(s *jsonschema.Schema) *jsonschema.Schema {
+	return anyOf(s, &jsonschema.Schema{Type: "string", Pattern: `\$\{\{.*\}\}`})
+}
+
+// readComments finds the comments of types, as "type", and of fields, as
+// "type.Field".
+func readComments() (map[string]string, error) {
+	comments := map[string]string{}
+	for _, name := range []string{"file.go", "forms.go"} {
+		text, err := formatSources.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		for _, decl := range file.Decls {
+			types, ok := decl.(*ast.GenDecl)
+			if !ok || types.Tok != token.TYPE {
+				continue
+			}
+			spec := types.Specs[0].(*ast.TypeSpec)
+			comments[spec.Name.Name] = oneLine(types.Doc.Text())
+			body, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, field := range body.Fields.List {
+				for _, ident := range field.Names {
+					comments[spec.Name.Name+"."+ident.Name] = oneLine(field.Doc.Text())
+				}
+			}
+		}
+	}
+	return comments, nil
+}
