@@ -45,14 +45,21 @@ func (p Plan) Rounds() int {
 	return n
 }
 
-// An Order resolves ordinals of one plan. It remembers the last round that it
-// shuffled, so ordinals asked for in rising order cost O(1) each. It is not
-// safe for concurrent use.
+// An Order resolves ordinals of one plan. It remembers the last two rounds that
+// it shuffled, so ordinals asked for in roughly rising order cost O(1) each. It
+// is not safe for concurrent use.
 type Order struct {
 	plan   Plan
 	starts []int // first ordinal of each round, and the total
-	round  int   // the round held in cells, from 1; 0 for none
-	cells  []int
+	// rounds holds shuffled cells, by round modulo 2: a window of trials in
+	// flight spans the end of one round and the start of the next.
+	rounds [2]shuffled
+}
+
+// shuffled is the order of cells in one round, from 1.
+type shuffled struct {
+	round int
+	cells []int
 }
 
 // NewOrder prepares a plan for resolving ordinals.
@@ -81,15 +88,16 @@ func (o *Order) At(ordinal int) (cell, repeat int, err error) {
 		i--
 	}
 	repeat = i + 1
-	if repeat != o.round {
-		o.shuffle(repeat)
+	held := &o.rounds[repeat%2]
+	if held.round != repeat {
+		*held = shuffled{repeat, o.shuffle(repeat)}
 	}
-	return o.cells[ordinal-o.starts[i]], repeat, nil
+	return held.cells[ordinal-o.starts[i]], repeat, nil
 }
 
 // shuffle orders the cells of a round by a hash, which every process computes
 // alike, whatever its version of math/rand.
-func (o *Order) shuffle(round int) {
+func (o *Order) shuffle(round int) []int {
 	type keyed struct {
 		cell int
 		key  uint64
@@ -103,14 +111,14 @@ func (o *Order) shuffle(round int) {
 	slices.SortFunc(ks, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.cell, b.cell))
 	})
-	o.cells = o.cells[:0]
-	for _, k := range ks {
-		o.cells = append(o.cells, k.cell)
+	cells := make([]int, len(ks))
+	for i, k := range ks {
+		cells[i] = k.cell
 	}
-	o.round = round
+	return cells
 }
 
-// Seed of one trial. It is the same for all variants of (case, repeat), which
+// SeedOf is the seed of one trial. It is the same for all variants of (case, repeat), which
 // makes comparisons between variants paired.
 func (p Plan) SeedOf(caseID string, repeat int) uint64 {
 	return hash64(p.Seed, "trial", caseID, fmt.Sprint(repeat))

@@ -33,7 +33,8 @@ const (
 	ReasonPagesEndless Reason = "pages_endless"
 	// ReasonCatalogRule: the tool listing breaks a rule of a catalog case.
 	ReasonCatalogRule Reason = "catalog_rule"
-	// ReasonLimit: the trial reached a limit of its own with on_limit: fail.
+	// ReasonLimit: a limit of the trial left a step uncalled, or was reached with
+	// on_limit: fail.
 	ReasonLimit Reason = "limit"
 )
 
@@ -91,6 +92,17 @@ func (r Reason) Infra() bool {
 	switch r {
 	case ReasonStartFailed, ReasonStartExited, ReasonStartTimeout, ReasonStartRefused,
 		ReasonUnreachable, ReasonUnauthorized, ReasonSecretMissing, ReasonWorkerLost, ReasonFarm:
+		return true
+	default:
+		return false
+	}
+}
+
+// Permanent says whether another attempt on the same worker would end alike, so
+// that trying again is only a delay.
+func (r Reason) Permanent() bool {
+	switch r {
+	case ReasonStartFailed, ReasonStartRefused, ReasonUnauthorized, ReasonSecretMissing:
 		return true
 	default:
 		return false

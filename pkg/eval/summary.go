@@ -5,12 +5,15 @@ import "time"
 // A Summary is a run's numbers. It is the JSON document of `evalfarm run
 // --json`; reports are made from it.
 type Summary struct {
-	Run       string     `json:"run"`
-	Suite     string     `json:"suite"`
-	SuiteHash string     `json:"suite_hash"`
-	Outcome   RunOutcome `json:"outcome"`
-	Verdict   RunVerdict `json:"verdict"`
-	ExitCode  int        `json:"exit_code"`
+	Run       string `json:"run"`
+	Suite     string `json:"suite"`
+	SuiteHash string `json:"suite_hash"`
+	// Fingerprint is the same for two runs of a suite in which every trial came
+	// to the same: verdicts, scores and trajectories, not times or attempts.
+	Fingerprint string     `json:"fingerprint"`
+	Outcome     RunOutcome `json:"outcome"`
+	Verdict     RunVerdict `json:"verdict"`
+	ExitCode    int        `json:"exit_code"`
 	// Reasons explain the verdict, one sentence each.
 	Reasons  []string           `json:"reasons,omitempty"`
 	Trials   int                `json:"trials"`

@@ -1,0 +1,130 @@
+// Package app composes the parts of evalfarm into what runs: the whole farm in
+// one process, a scheduler, or a worker.
+//
+// It is the only package that knows which parts there are. The mode picks the
+// parts; no part asks which mode it is in.
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/broker"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
+)
+
+// Config is what the outside world gives to a composition.
+type Config struct {
+	// Home is the folder of the state: the store, locks, the farm's token.
+	Home string
+	// Broker says which Redis to use.
+	Broker broker.Options
+	// Slots is how many trials run at once. Zero means four for each processor.
+	Slots int
+	// Lease of a claim; zero means 45 s.
+	Lease time.Duration
+	// Audit is the time between two audits; zero means 5 s.
+	Audit time.Duration
+	// Grace is how long running trials may go on after a stop was asked for.
+	Grace time.Duration
+	// Environ is the environment of this process, of which servers get the
+	// harmless part, and from which secrets are read.
+	Environ []string
+	// Self is the path of the running executable.
+	Self string
+	// Guard is the argument vector that makes this executable a guard of a
+	// server's process group.
+	Guard []string
+	// Version of this evalfarm.
+	Version string
+	Logger  *slog.Logger
+}
+
+// OpenStore opens the store of a home folder, making both if need be.
+func (c Config) OpenStore(ctx context.Context) (store.Store, error) {
+	if err := os.MkdirAll(c.Home, 0o700); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	return sqlitestore.Open(ctx, filepath.Join(c.Home, "evalfarm.db"))
+}
+
+// Observer is told what happens, for progress. Its functions may be nil; they
+// are called from several goroutines and must not block.
+type Observer struct {
+	// Began and Ended of an attempt on a worker of this process.
+	Began func(uid string, t eval.Trial)
+	Ended func(uid string)
+	// Stored is called for every record that the store has taken.
+	Stored func(store.Stored)
+}
+
+func (c Config) slots() int {
+	if c.Slots > 0 {
+		return c.Slots
+	}
+	return 4 * runtime.NumCPU()
+}
+
+// workerID names a worker: the host, the process, and chance, since a container
+// may have the process number of the one before.
+func workerID() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:4])
+}
+
+// secret finds the value of a secret: the environment variable of its name, or
+// the content of the file that NAME_FILE names.
+func (c Config) secret(name string) (string, bool) {
+	if v, ok := lookup(c.Environ, name); ok {
+		return v, true
+	}
+	path, ok := lookup(c.Environ, name+"_FILE")
+	if !ok {
+		return "", false
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		c.Logger.Error("read secret file", "secret", name, "error", err)
+		return "", false
+	}
+	return strings.TrimRight(string(content), "\r\n"), true
+}
+
+func lookup(environ []string, name string) (string, bool) {
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// sessions makes the pool of server sessions of a worker.
+func (c Config) sessions(owner string) *client.Pool {
+	return client.NewPool(client.NewOpener(client.Options{
+		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: owner, Logger: c.Logger,
+	}), 0)
+}
+
+// settled turns the end of a service into an error only if it was not asked to
+// end.
+func settled(ctx context.Context, err error) error {
+	if err == nil || (ctx.Err() != nil && errors.Is(err, context.Canceled)) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/evalfarm/evalfarm/pkg/aggregate"
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/blob/httpblob"
+	"github.com/evalfarm/evalfarm/pkg/broker"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/httpapi"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/worker"
+)
+
+// A SchedulerConfig is what a scheduler process needs beside Config.
+type SchedulerConfig struct {
+	Config
+	// Listener serves the API.
+	Listener net.Listener
+	// Token that workers must show.
+	Token string
+	// Done is told the summary of each run as it ends. It must not block.
+	Done func(eval.Run, eval.Summary)
+}
+
+// Schedule is a farm's scheduler: it keeps runs moving, takes results from the
+// stream and serves the API. It returns when every run is done, or with
+// ErrStopped when ctx ends.
+func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval.Run, obs Observer) error {
+	b, err := broker.Open(ctx, c.Broker)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	queue := newQueue(c.Config, b, s.ID())
+	var sched *scheduler.Scheduler
+	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
+		sched.Stored(st)
+		if obs.Stored != nil {
+			obs.Stored(st)
+		}
+	}})
+	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.Logger})
+
+	base, stop := context.WithCancel(ctx)
+	defer stop()
+	g, base := errgroup.WithContext(base)
+	g.Go(func() error { return settled(base, b.Run(base)) })
+	g.Go(func() error { return settled(base, agg.Run(base)) })
+	g.Go(func() error { return settled(base, sched.Run(base)) })
+	g.Go(func() error {
+		return settled(base, queue.Receive(base, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
+	})
+	g.Go(func() error {
+		return serve(base, c.Listener, httpapi.New(httpapi.Options{
+			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: queue.Lease()},
+			Token: c.Token, Blobs: s, Logger: c.Logger,
+		}))
+	})
+	g.Go(func() error {
+		defer stop()
+		for _, r := range runs {
+			if err := sched.Adopt(base, r.ID, false); err != nil {
+				return err
+			}
+		}
+		for _, r := range runs {
+			summary, err := sched.Wait(base, r.ID)
+			if err != nil {
+				return err
+			}
+			if c.Done != nil {
+				c.Done(r, summary)
+			}
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ErrStopped
+	}
+	return nil
+}
+
+// serve serves HTTP until ctx ends.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	stopped := context.AfterFunc(ctx, func() {
+		// Requests are short; those that are not must not hold the process.
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_ = server.Shutdown(grace)
+	})
+	defer stopped()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the API: %w", err)
+	}
+	return nil
+}
+
+// A WorkerConfig is what a worker process needs beside Config.
+type WorkerConfig struct {
+	Config
+	// Blobs is the base URL of the scheduler, and Token what it wants to see.
+	Blobs string
+	Token string
+}
+
+// Work is a farm's worker. It returns when ctx has ended and it has drained.
+func Work(ctx context.Context, c WorkerConfig) error {
+	blobs := httpblob.New(c.Blobs, c.Token, &http.Client{Timeout: time.Minute})
+	farm, err := blobs.Farm(ctx)
+	if err != nil {
+		return fmt.Errorf("join the farm at %s: %w", c.Blobs, err)
+	}
+	if farm.Version != c.Version {
+		return fmt.Errorf("join the farm at %s: it runs evalfarm %s, this worker is %s; run the same version on both", c.Blobs, farm.Version, c.Version)
+	}
+	b, err := broker.Open(ctx, c.Broker)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	c.Lease = farm.Lease
+	queue := newQueue(c.Config, b, farm.ID)
+	id := workerID()
+	pool := c.sessions(id)
+	hand := worker.New(worker.Options{
+		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(blobs, blobCache), Sink: queue,
+		Sessions: pool, Secret: c.secret, Grace: c.Grace, Logger: c.Logger,
+	})
+	base, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, base := errgroup.WithContext(base)
+	g.Go(func() error { return settled(base, b.Run(base)) })
+	g.Go(func() error { return settled(base, pool.Run(base)) })
+	g.Go(func() error {
+		defer stop()
+		c.Logger.InfoContext(ctx, "worker joined", "worker", id, "farm", farm.ID, "slots", c.slots())
+		return hand.Run(ctx)
+	})
+	err = g.Wait()
+	pool.Close()
+	return err
+}
+
+// Token reads the farm's token from the state folder, making one if there is
+// none.
+func Token(home string) (token, path string, err error) {
+	path = filepath.Join(home, "token")
+	content, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(content)), path, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", path, fmt.Errorf("read the farm's token: %w", err)
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return "", path, fmt.Errorf("make the state folder: %w", err)
+	}
+	token = rand.Text()
+	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+		return "", path, fmt.Errorf("write the farm's token: %w", err)
+	}
+	return token, path, nil
+}

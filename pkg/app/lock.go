@@ -1,0 +1,90 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// A LockedError says that another process carries a run out.
+type LockedError struct {
+	Run   string
+	Owner Owner
+}
+
+// An Owner is the process that holds a lock.
+type Owner struct {
+	PID   int       `json:"pid"`
+	Host  string    `json:"host"`
+	Since time.Time `json:"since"`
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("run %s is being carried out by process %d on %s since %s",
+		e.Run, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
+}
+
+// lock makes this process the owner of an embedded run. The operating system
+// frees the lock when the process ends, however it ends.
+func lock(home, run string) (unlock func(), err error) {
+	dir := filepath.Join(home, "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("lock run %s: %w", run, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, run+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock run %s: %w", run, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock run %s: %w", run, err)
+		}
+		held := &LockedError{Run: run}
+		if content, err := io.ReadAll(f); err == nil {
+			_ = json.Unmarshal(content, &held.Owner)
+		}
+		return nil, held
+	}
+	host, _ := os.Hostname()
+	content, err := json.Marshal(Owner{PID: os.Getpid(), Host: host, Since: time.Now()})
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(content, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock run %s: %w", run, err)
+	}
+	return func() {
+		// Removed while held, so nobody can lock a file that is about to vanish
+		// and believe that it is the lock.
+		_ = os.Remove(f.Name())
+		f.Close()
+	}, nil
+}
+
+// Locked says whether a process carries the run out right now.
+func Locked(home, run string) (Owner, bool) {
+	f, err := os.Open(filepath.Join(home, "locks", run+".lock"))
+	if err != nil {
+		return Owner{}, false
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
+		return Owner{}, false
+	}
+	var o Owner
+	content, err := io.ReadAll(f)
+	if err == nil {
+		_ = json.Unmarshal(content, &o)
+	}
+	return o, true
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/app"
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/broker"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// carrying holds the flags of every command that carries out a run here: run,
+// resume and retry.
+type carrying struct {
+	slots    int
+	broker   string
+	redis    string
+	lease    time.Duration
+	grace    time.Duration
+	progress string
+	quiet    bool
+	json     bool
+	outputs  []string
+}
+
+func (f *carrying) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
+	flags.StringVar(&f.broker, "broker", "embedded", "queue: embedded (in this process) or spawn (a redis-server from PATH)")
+	flags.StringVar(&f.redis, "redis", "", "use the Redis at this `URL` as the queue of this run")
+	flags.DurationVar(&f.lease, "lease", 45*time.Second, "how long a worker may be silent before its trial is tried again")
+	flags.DurationVar(&f.grace, "grace", 10*time.Second, "how long running trials may go on after Ctrl-C")
+	flags.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, tty, plain or none")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdict, no progress")
+	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON document")
+	flags.StringArrayVarP(&f.outputs, "output", "o", nil, "also write a report: `FORMAT[=PATH]` with junit, json or jsonl; PATH - is standard output")
+}
+
+// config completes the configuration with the flags.
+func (f *carrying) config(c *command) (app.Config, error) {
+	conf := c.config()
+	conf.Slots, conf.Lease, conf.Grace = f.slots, f.lease, f.grace
+	var err error
+	conf.Broker, err = f.brokerOptions(c)
+	return conf, err
+}
+
+func (f *carrying) brokerOptions(c *command) (broker.Options, error) {
+	o := broker.Options{Logger: c.logger()}
+	switch {
+	case f.redis != "" && f.broker != "embedded":
+		return o, usage("", "--redis and --broker are two answers to one question; give one")
+	case f.redis != "":
+		o.URL = f.redis
+	case f.broker == "spawn":
+		o.Kind = broker.Spawn
+	case f.broker == "embedded":
+		o.Kind = broker.Embedded
+	default:
+		return o, usage("", "--broker=%s: want embedded or spawn", f.broker)
+	}
+	return o, nil
+}
+
+// carryOut carries out a stored run, shows its progress and prints its report.
+func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run eval.Run) error {
+	outputs, err := parseOutputs(f.outputs, f.json)
+	if err != nil {
+		return err
+	}
+	conf, err := f.config(c)
+	if err != nil {
+		return err
+	}
+	watch, err := c.watch(ctx, f, s, run)
+	if err != nil {
+		return err
+	}
+	summary, err := app.Carry(ctx, conf, s, run.ID, watch.observer())
+	watch.stop()
+	if errors.Is(err, app.ErrStopped) {
+		done := watch.done()
+		if !f.quiet {
+			fmt.Fprintf(c.env.Stderr, "stopped: %d of %d trials are saved. continue: evalfarm resume %s\n", done, run.Trials, run.ID)
+		}
+		return err
+	}
+	if held, ok := errors.AsType[*app.LockedError](err); ok {
+		return fmt.Errorf("%w; wait for it, or stop it with: evalfarm cancel %s", held, run.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("run %s: %w; continue: evalfarm resume %s", run.ID, err, run.ID)
+	}
+	return c.conclude(ctx, outputs, f.quiet, s, summary)
+}
+
+// conclude prints what a run came to and turns its verdict into an exit code.
+func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s store.Store, summary eval.Summary) error {
+	if !slices.ContainsFunc(outputs, func(o output) bool { return o.path == "-" }) {
+		o := report.Options{Width: c.env.Width(), Color: c.colored(c.env.StdoutTTY), Next: next(summary)}
+		if err := report.Terminal(c.env.Stdout, summary, o); err != nil {
+			return fmt.Errorf("print report: %w", err)
+		}
+	}
+	for _, o := range outputs {
+		if err := c.write(ctx, o, s, summary); err != nil {
+			return err
+		}
+	}
+	if summary.ExitCode != 0 {
+		return &codeError{eval.ExitCode(summary.ExitCode)}
+	}
+	return nil
+}
+
+// next suggests commands that go on from a summary.
+func next(s eval.Summary) []string {
+	var hints []string
+	for _, cell := range s.Cells {
+		if cell.Failure != nil && cell.Failure.Verdict == eval.Fail {
+			hints = append(hints, fmt.Sprintf("evalfarm show %s %s", s.Run, cell.Case))
+			break
+		}
+	}
+	if s.Counts.Error+s.Counts.Unjudged+s.Counts.Unfinished > 0 {
+		hints = append(hints, "evalfarm retry "+s.Run)
+	}
+	return hints
+}
+
+// An output is a report to write.
+type output struct {
+	name  string
+	write report.Format
+	path  string
+}
+
+// suffixes of the files that -o FORMAT writes when it names none.
+func suffix(format string) string {
+	if format == "junit" {
+		return "xml"
+	}
+	return format
+}
+
+func parseOutputs(flags []string, json bool) ([]output, error) {
+	formats := report.Formats()
+	var outs []output
+	if json {
+		outs = append(outs, output{"json", formats["json"], "-"})
+	}
+	for _, f := range flags {
+		format, path, _ := strings.Cut(f, "=")
+		write, ok := formats[format]
+		if !ok {
+			names := slices.Sorted(maps.Keys(formats))
+			return nil, usage("formats are "+strings.Join(names, ", "), "-o %s: unknown format %q", f, format)
+		}
+		if path == "" {
+			path = "report." + suffix(format)
+		}
+		outs = append(outs, output{format, write, path})
+	}
+	stdout := 0
+	for _, o := range outs {
+		if o.path == "-" {
+			stdout++
+		}
+	}
+	if stdout > 1 {
+		return nil, usage("", "two reports cannot both go to standard output")
+	}
+	return outs, nil
+}
+
+func (c *command) write(ctx context.Context, o output, s store.Store, summary eval.Summary) (err error) {
+	d, err := document(ctx, s, summary)
+	if err != nil {
+		return fmt.Errorf("write %s report: %w", o.name, err)
+	}
+	w := c.env.Stdout
+	if o.path != "-" {
+		f, err := os.Create(c.env.abs(o.path))
+		if err != nil {
+			return fmt.Errorf("write %s report: %w", o.name, err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w = f
+	}
+	if err := o.write(w, d); err != nil {
+		return fmt.Errorf("write %s report to %s: %w", o.name, o.path, err)
+	}
+	return nil
+}
+
+// document is all that a report may be made from.
+func document(ctx context.Context, s store.Store, summary eval.Summary) (report.Document, error) {
+	run, err := s.Run(ctx, summary.Run)
+	if err != nil {
+		return report.Document{}, err
+	}
+	d := report.Document{Summary: summary, Each: func(fn func(store.Row) error) error { return s.EachResult(ctx, run.ID, fn) }}
+	return d, blob.LoadJSON(ctx, s, run.Header, &d.Snapshot)
+}

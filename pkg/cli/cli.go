@@ -1,0 +1,193 @@
+// Package cli is the command line: one file for each command, and what they
+// share. Standard output is the answer, standard error is progress.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/app"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/suite"
+)
+
+// Main runs a command and returns its exit code. The first signal asks the
+// command to stop in good order, the second ends the process at once.
+func Main(env Env) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(env.Stderr, "evalfarm: bug: %v\n%s\nPlease report this, with the command that you ran.\n", p, debug.Stack())
+			code = int(eval.ExitBug)
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	go func() {
+		var told bool
+		for {
+			select {
+			case <-ctx.Done():
+				if !told {
+					return
+				}
+				// Keep listening: a second signal must still work.
+				if s, ok := <-env.Signals; ok {
+					os.Exit(int((&interrupt{s.(syscall.Signal)}).code()))
+				}
+				return
+			case s, ok := <-env.Signals:
+				if !ok {
+					return
+				}
+				told = true
+				cancel(&interrupt{s.(syscall.Signal)})
+			}
+		}
+	}()
+
+	c := &command{env: env}
+	root := c.root()
+	root.SetArgs(env.Args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	return int(c.explain(ctx, err))
+}
+
+// command is what every subcommand shares: the outside world and the global
+// flags.
+type command struct {
+	env      Env
+	color    string
+	verbose  bool
+	logLevel slog.LevelVar
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "evalfarm",
+		Short:         "Evaluate MCP tools, and the agents that use them",
+		Long:          "evalfarm runs suites of cases against MCP servers, repeatedly and in parallel,\nand says with honest numbers what holds and what does not.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(cmd.CommandPath()+" --help", "%s", err)
+	})
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		switch c.color {
+		case "auto", "always", "never":
+			return nil
+		default:
+			return usage("", "--color=%s: want auto, always or never", c.color)
+		}
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.color, "color", "auto", "colour: auto, always or never")
+	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
+	root.AddCommand(
+		c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
+		c.runs(), c.show(), c.report(),
+		c.validate(), c.schema(), c.suites(),
+		c.demo(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
+		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
+	)
+	return root
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		hint := cmd.CommandPath() + " --help"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+		}
+		return usage(hint, "%s knows no %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// args wants a number of arguments, with names for the message.
+func args(low, high int, names string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, got []string) error {
+		if len(got) < low || (high >= 0 && len(got) > high) {
+			return usage(cmd.CommandPath()+" --help", "%s wants %s, got %d arguments", cmd.CommandPath(), names, len(got))
+		}
+		return nil
+	}
+}
+
+// explain shows an error to a person and gives the exit code.
+func (c *command) explain(ctx context.Context, err error) eval.ExitCode {
+	code := exitCode(err)
+	if stopped, ok := errors.AsType[*interrupt](context.Cause(ctx)); ok && err != nil {
+		code = stopped.code()
+		if errors.Is(err, app.ErrStopped) || errors.Is(err, context.Canceled) {
+			return code
+		}
+	}
+	if _, shown := errors.AsType[*codeError](err); err == nil || shown {
+		return code
+	}
+	if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
+		fmt.Fprint(c.env.Stderr, problems.Error())
+		return code
+	}
+	fmt.Fprintf(c.env.Stderr, "error: %s\n", report.Line(err.Error(), 2000))
+	if u, ok := errors.AsType[*usageError](err); ok && u.hint != "" {
+		fmt.Fprintf(c.env.Stderr, "  %s\n", u.hint)
+	}
+	return code
+}
+
+// logger logs to standard error: warnings, or with --verbose all.
+func (c *command) logger() *slog.Logger {
+	level := slog.LevelError
+	if c.verbose {
+		level = slog.LevelDebug
+	}
+	c.logLevel.Set(level)
+	return slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: &c.logLevel}))
+}
+
+// colored says whether to colour an output that is a terminal or is none.
+func (c *command) colored(tty bool) bool { return useColor(c.color, tty, c.env.Lookup) }
+
+// print writes an answer; a reader that went away, as in `| head`, is no error.
+func (c *command) print(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.env.Stdout, format, args...)
+}
+
+// config is what every composition is given.
+func (c *command) config() app.Config {
+	return app.Config{
+		Home: c.env.Home(), Environ: c.env.Environ, Self: c.env.Self,
+		Guard:   []string{c.env.Self, guardName},
+		Version: version(), Logger: c.logger(),
+	}
+}
+
+// version of the build, from the module's version control stamp.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := strings.TrimPrefix(info.Main.Version, "v")
+	if v == "" || v == "(devel)" {
+		return "devel"
+	}
+	return v
+}

@@ -1,0 +1,126 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/evalfarm/evalfarm/internal/redistest"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// joinAt finds the address that a scheduler prints.
+var joinAt = regexp.MustCompile(`workers join at (http://\S+)`)
+
+// farm starts a scheduler for a suite and as many workers as asked, all on one
+// Redis.
+func farm(s *shop, redis *redistest.Server, suite string, repeats, workers int) (sched *process, hands []*process) {
+	s.t.Helper()
+	sched = s.start("scheduler", "--redis", redis.URL(), "--listen", "127.0.0.1:0", "--lease", "2s", "--seed", "7", "-n", fmt.Sprint(repeats), "--json", suite)
+	var at string
+	eventually(s.t, "the scheduler says where workers join", func() bool {
+		if sched.ended() {
+			s.t.Fatalf("the scheduler ended\n%s", sched.errs.String())
+		}
+		if m := joinAt.FindStringSubmatch(sched.errs.String()); m != nil {
+			at = m[1]
+		}
+		return at != ""
+	})
+	for range workers {
+		hands = append(hands, s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "4", "-v"))
+	}
+	return sched, hands
+}
+
+// conclude waits for the scheduler and gives its summary.
+func conclude(s *shop, sched *process, hands []*process) eval.Summary {
+	s.t.Helper()
+	if code := sched.wait(); code != 1 {
+		s.t.Fatalf("scheduler: exit code %d, want 1\n%s", code, sched.errs.String())
+	}
+	var summary eval.Summary
+	if err := json.Unmarshal([]byte(sched.out.String()), &summary); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, h := range hands {
+		if h.ended() {
+			continue
+		}
+		h.signal(syscall.SIGTERM)
+		if code := h.wait(); code != 0 && code != 143 {
+			s.t.Errorf("worker: exit code %d\n%s", code, h.errs.String())
+		}
+	}
+	if left := s.left(); len(left) > 0 {
+		s.t.Errorf("processes are left: %q", left)
+	}
+	return summary
+}
+
+// The data's path through a scheduler, a real Redis and two workers ends in the
+// same as the whole farm in one process.
+func TestFarmOfTwoWorkers(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	var embedded eval.Summary
+	s.json(&embedded, 1, "run", suite, "--seed", "7", "-n", "4", "--json", "--progress", "none")
+
+	redis := redistest.Start(t)
+	sched, hands := farm(s, redis, suite, 4, 2)
+	got := conclude(s, sched, hands)
+	if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
+		t.Errorf("farm: %+v %s; embedded: %+v %s; want the same", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
+	}
+	for i, h := range hands {
+		if !strings.Contains(h.errs.String(), "worker joined") {
+			t.Errorf("worker %d never joined\n%s", i, h.errs.String())
+		}
+	}
+}
+
+// Whatever is killed, each trial ends with one result, and it is the same.
+func TestFarmSurvivesKilling(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	var embedded eval.Summary
+	s.json(&embedded, 1, "run", suite, "--seed", "7", "-n", "10", "--json", "--progress", "none")
+
+	for _, tt := range []struct {
+		name string
+		kill func(redis *redistest.Server, hands []*process)
+	}{
+		{"a worker is killed", func(_ *redistest.Server, hands []*process) { hands[0].kill() }},
+		{"redis loses everything", func(redis *redistest.Server, _ []*process) { redis.FlushAll() }},
+		{"redis is killed and comes back", func(redis *redistest.Server, _ []*process) { redis.Kill9(); redis.Restart() }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newShop(t)
+			f.file("suite.yaml", manySuite())
+			redis := redistest.Start(t)
+			sched, hands := farm(f, redis, "suite.yaml", 10, 2)
+			eventually(t, "a fifth of the results are stored", func() bool { return f.done() >= 100 || sched.ended() })
+			tt.kill(redis, hands)
+			got := conclude(f, sched, hands)
+			if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
+				t.Errorf("got %+v %s, want %+v %s", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
+			}
+		})
+	}
+}
+
+func TestWorkerWithoutTheTokenIsRefused(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	redis := redistest.Start(t)
+	sched, _ := farm(s, redis, suite, 1, 0)
+	at := joinAt.FindStringSubmatch(sched.errs.String())[1]
+	s.env = append(s.env, "EVALFARM_TOKEN=another")
+	p := s.start("worker", "--redis", redis.URL(), "--blobs", at)
+	if code := p.wait(); code != 3 || !strings.Contains(p.errs.String(), "401") {
+		t.Errorf("exit code %d, want 3 and a 401\n%s", code, p.errs.String())
+	}
+}

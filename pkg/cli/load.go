@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/match"
+	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+	"github.com/evalfarm/evalfarm/pkg/suite"
+)
+
+// loading holds the flags that complete a suite file.
+type loading struct {
+	with    string
+	servers []string
+	set     []string
+}
+
+func (f *loading) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.with, "with", "", "complete the suite from this `FILE` of servers, axes, limits and defaults")
+	flags.StringArrayVar(&f.servers, "server", nil, "default server, as a URL or a command; or `NAME=VALUE` for a named one")
+	flags.StringArrayVar(&f.set, "set", nil, "set a suite variable: `NAME=VALUE`")
+}
+
+// load finds and loads a suite.
+func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
+	path, err := c.findSuite(arg)
+	if err != nil {
+		return nil, err
+	}
+	o := suite.Options{
+		Servers: f.servers, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup, Set: map[string]string{},
+		CheckPath:   func(p string) error { _, err := match.ParsePath(p); return err },
+		CheckExpect: checkExpect,
+		Rules:       catalog.Rules(), Profiles: client.Profiles(),
+	}
+	if f.with != "" {
+		o.With = c.env.abs(f.with)
+	}
+	for _, kv := range f.set {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, usage("", "--set %s: want NAME=VALUE", kv)
+		}
+		o.Set[name] = value
+	}
+	loaded, err := suite.Load(path, o)
+	if _, ok := errors.AsType[*suite.ProblemsError](err); err != nil && !ok {
+		return nil, usage("", "%s", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.problems(loaded.Warnings)
+	return loaded, nil
+}
+
+// findSuite takes a path, or the name of a suite under ./suites.
+func (c *command) findSuite(arg string) (string, error) {
+	path := c.env.abs(arg)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	root := filepath.Join(c.env.Dir, "suites")
+	found, err := suite.Find(root)
+	if err != nil || len(found) == 0 {
+		return "", usage("", "no suite at %s, and none under %s", arg, "./suites")
+	}
+	var names []string
+	for _, s := range found {
+		if s.Name == arg {
+			return s.Path, nil
+		}
+		names = append(names, s.Name)
+	}
+	hint := "list them: evalfarm suites"
+	if near := strictyaml.Closest(arg, names); near != "" {
+		hint = fmt.Sprintf("did you mean %q? list them: evalfarm suites", near)
+	}
+	return "", usage(hint, "no suite %q: no such file, and none of the %d suites under ./suites has that name", arg, len(found))
+}
+
+// executable refuses a suite that holds what this build cannot carry out.
+func (c *command) executable(loaded *suite.Loaded) error {
+	if len(loaded.Unsupported) == 0 {
+		return nil
+	}
+	return &suite.ProblemsError{Problems: loaded.Unsupported}
+}
+
+// problems shows warnings on standard error.
+func (c *command) problems(ps []strictyaml.Problem) {
+	for _, p := range ps {
+		fmt.Fprint(c.env.Stderr, p.Render())
+	}
+}
+
+// checkExpect gives what is wrong with an expectation, by JSON pointer.
+func checkExpect(expected any) map[string]string {
+	wrong := map[string]string{}
+	if joined, ok := match.Check(expected).(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			if p, ok := errors.AsType[*match.Problem](err); ok {
+				wrong[p.Pointer] = p.Message
+			}
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,196 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/evalfarm/evalfarm/pkg/cli"
+)
+
+// beCommand makes the test binary the evalfarm command, so that tests can start,
+// signal and kill real processes of it.
+const beCommand = "EVALFARM_TEST_BE_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beCommand) != "" {
+		os.Exit(cli.Main(cli.World()))
+	}
+	testscript.Main(m, map[string]func(){
+		"evalfarm": func() { os.Exit(cli.Main(cli.World())) },
+	})
+}
+
+// TestScripts runs the transcripts of testdata/script: each is a session at the
+// command line, with a real farm and real server processes.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ROOT", root)
+			e.Setenv("SUITES", filepath.Join(root, "suites"))
+			e.Setenv("EVALFARM_HOME", filepath.Join(e.WorkDir, "home"))
+			return nil
+		},
+	})
+}
+
+// A shop is a place to run the command in: a folder and a state of its own.
+type shop struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	dir := t.TempDir()
+	return &shop{t: t, dir: dir, env: []string{
+		beCommand + "=1", "EVALFARM_HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "EVALFARM_TOKEN=a token for tests",
+	}}
+}
+
+func (s *shop) file(name, content string) string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+func (s *shop) command(args ...string) *exec.Cmd {
+	s.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	return cmd
+}
+
+// run runs a command to its end and gives what it printed and its exit code.
+func (s *shop) run(args ...string) (stdout string, code int) {
+	s.t.Helper()
+	var out, errs bytes.Buffer
+	cmd := s.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = exit.ExitCode()
+	} else if err != nil {
+		s.t.Fatalf("evalfarm %s: %v", strings.Join(args, " "), err)
+	}
+	if errs.Len() > 0 {
+		s.t.Logf("evalfarm %s: exit %d\n%s", strings.Join(args, " "), code, errs.String())
+	}
+	return out.String(), code
+}
+
+// json runs a command that prints a JSON document, and wants an exit code.
+func (s *shop) json(into any, want int, args ...string) {
+	s.t.Helper()
+	out, code := s.run(args...)
+	if code != want {
+		s.t.Fatalf("evalfarm %s: exit code %d, want %d\n%s", strings.Join(args, " "), code, want, out)
+	}
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		s.t.Fatalf("evalfarm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// start starts a command in the background. It is killed with the test.
+func (s *shop) start(args ...string) *process {
+	s.t.Helper()
+	p := &process{t: s.t, cmd: s.command(args...), done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.errs
+	if err := p.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() { p.err = p.cmd.Wait(); close(p.done) }()
+	s.t.Cleanup(p.kill)
+	return p
+}
+
+// A process is a command in the background.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	out  buffer
+	errs buffer
+	done chan struct{}
+	err  error
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits for the end and gives the exit code.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(3 * time.Minute):
+		p.t.Fatalf("%v does not end\n%s", p.cmd.Args[1:], p.errs.String())
+		return 0
+	}
+}
+
+// eventually waits for a condition; its deadline only bounds a failing test.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+// left lists the processes whose working directory is the shop's, which those of
+// its servers are.
+func (s *shop) left() []string {
+	var found []string
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		if dir, err := os.Readlink(link); err == nil && dir == s.dir {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+			found = append(found, filepath.Base(filepath.Dir(link))+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}

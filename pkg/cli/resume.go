@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+func (c *command) resume() *cobra.Command {
+	var f carrying
+	cmd := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Go on with a run that was stopped or killed",
+		Long: `Go on with a run that was stopped or killed. Trials with a stored result are
+not repeated. Resuming a finished run prints its report and returns its code.`,
+		Args: args(1, 1, "one run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
+				if run.State != eval.RunDone {
+					return c.carryOut(cmd.Context(), &f, s, run)
+				}
+				outputs, err := parseOutputs(f.outputs, f.json)
+				if err != nil {
+					return err
+				}
+				summary, err := loadSummary(cmd.Context(), s, run)
+				if err != nil {
+					return err
+				}
+				return c.conclude(cmd.Context(), outputs, f.quiet, s, summary)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}

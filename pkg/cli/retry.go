@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/app"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+func (c *command) retry() *cobra.Command {
+	var f carrying
+	var only []string
+	cmd := &cobra.Command{
+		Use:   "retry RUN",
+		Short: "Try again the trials of a run that gave no verdict",
+		Long: `Try again the trials of a run that ended as error, unjudged or unfinished.
+
+Trials that passed or failed keep their result: running only those again would
+bias the rates. To run them again, start a new run.`,
+		Args: args(1, 1, "one run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verdicts, err := retryable(only)
+			if err != nil {
+				return err
+			}
+			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
+				if owner, held := app.Locked(c.env.Home(), run.ID); held {
+					return &app.LockedError{Run: run.ID, Owner: owner}
+				}
+				n, err := s.Retry(cmd.Context(), run.ID, verdicts)
+				if err != nil {
+					return fmt.Errorf("retry run %s: %w", run.ID, err)
+				}
+				if run, err = s.Run(cmd.Context(), run.ID); err != nil {
+					return err
+				}
+				fmt.Fprintf(c.env.Stderr, "%s of %s to try again\n", plural(n+run.Trials-run.Cursor, "trial"), run.ID)
+				return c.carryOut(cmd.Context(), &f, s, run)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unjudged", "unfinished"}, "which `VERDICTS` to try again")
+	return cmd
+}
+
+func retryable(names []string) ([]eval.Verdict, error) {
+	var vs []eval.Verdict
+	for _, n := range names {
+		switch v := eval.Verdict(strings.TrimSuffix(n, "s")); v {
+		case eval.Error, eval.Unjudged, eval.Unfinished:
+			vs = append(vs, v)
+		default:
+			return nil, usage("passed and failed trials keep their result", "--only %s: want error, unjudged or unfinished", n)
+		}
+	}
+	return vs, nil
+}

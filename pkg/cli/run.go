@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/suite"
+)
+
+func (c *command) run() *cobra.Command {
+	var f carrying
+	var load loading
+	var sel selecting
+	cmd := &cobra.Command{
+		Use:   "run SUITE",
+		Short: "Run a suite here and print its verdict",
+		Long: `Run a suite with the whole farm in this process, print its verdict and leave
+the results in the store.
+
+SUITE is a suite file, a folder with a suite.yaml, a golden JSON file, or the
+name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
+		Example: `  evalfarm run suites/quickstart
+  evalfarm run golden.json --server "evalfarm demo acme"
+  evalfarm run golden.json --server http://127.0.0.1:8080/mcp --json`,
+		Args: args(1, 1, "one suite"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			loaded, err := c.load(args[0], load)
+			if err != nil {
+				return err
+			}
+			if err := c.executable(loaded); err != nil {
+				return err
+			}
+			if _, err := parseOutputs(f.outputs, f.json); err != nil {
+				return err
+			}
+			request, err := c.request(ctx, loaded, sel)
+			if err != nil {
+				return err
+			}
+			s, err := c.config().OpenStore(ctx)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			run, err := scheduler.Create(ctx, s, request)
+			if errors.Is(err, scheduler.ErrEmpty) {
+				return fmt.Errorf("%w; the suite has %s", err, caseNames(loaded.Suite))
+			}
+			if err != nil {
+				return err
+			}
+			return c.carryOut(ctx, &f, s, run)
+		},
+	}
+	f.add(cmd)
+	load.add(cmd)
+	sel.add(cmd)
+	return cmd
+}
+
+// selecting holds the flags that narrow a suite.
+type selecting struct {
+	cases, tags, axes []string
+	repeats           int
+	seed              uint64
+	attempts          int
+}
+
+func (f *selecting) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.cases, "case", nil, "only cases whose id matches this `GLOB` (repeatable)")
+	flags.StringArrayVar(&f.tags, "tag", nil, "only cases with this `TAG` (repeatable)")
+	flags.StringArrayVar(&f.axes, "axis", nil, "only this `NAME=VALUE` of an axis (repeatable)")
+	flags.IntVarP(&f.repeats, "repeats", "n", 0, "repeat every selected case `N` times")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order and of the trials (default: random)")
+	flags.IntVar(&f.attempts, "attempts", 3, "failures of the farm after which a trial is an error")
+}
+
+// request makes a run's request of a loaded suite and the flags.
+func (c *command) request(ctx context.Context, loaded *suite.Loaded, f selecting) (scheduler.Request, error) {
+	if f.repeats < 0 || f.attempts < 1 {
+		return scheduler.Request{}, usage("", "--repeats and --attempts want a positive number")
+	}
+	sel := suite.Selection{Cases: f.cases, Tags: f.tags, Repeats: f.repeats, Axes: map[string][]string{}}
+	for _, glob := range f.cases {
+		if _, err := filepath.Match(glob, ""); err != nil {
+			return scheduler.Request{}, usage("", "--case %s: %s", glob, err)
+		}
+	}
+	for _, kv := range f.axes {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return scheduler.Request{}, usage("", "--axis %s: want NAME=VALUE", kv)
+		}
+		if err := knownPoint(loaded.Suite, name, value); err != nil {
+			return scheduler.Request{}, err
+		}
+		sel.Axes[name] = append(sel.Axes[name], value)
+	}
+	seed := f.seed
+	if seed == 0 {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails, as crypto/rand says
+		seed = binary.BigEndian.Uint64(b[:])
+	}
+	return scheduler.Request{
+		Suite: loaded, Selection: sel, Seed: seed, Git: gitState(ctx, loaded.Dir), Version: version(), Attempts: f.attempts,
+	}, nil
+}
+
+func knownPoint(s eval.Suite, name, value string) error {
+	var axes []string
+	for _, axis := range s.Axes {
+		axes = append(axes, axis.Name)
+		if axis.Name != name {
+			continue
+		}
+		var values []string
+		for _, p := range axis.Points {
+			if p.Value == value {
+				return nil
+			}
+			values = append(values, p.Value)
+		}
+		return usage("", "--axis %s=%s: the axis has %s", name, value, strings.Join(values, ", "))
+	}
+	if len(axes) == 0 {
+		return usage("", "--axis %s=%s: the suite has no axes", name, value)
+	}
+	return usage("", "--axis %s=%s: the suite has the axes %s", name, value, strings.Join(axes, ", "))
+}
+
+// caseNames lists the first few case ids of a suite, for a message.
+func caseNames(s eval.Suite) string {
+	var ids []string
+	for i, c := range s.Cases {
+		if i == 5 {
+			ids = append(ids, fmt.Sprintf("and %d more", len(s.Cases)-i))
+			break
+		}
+		ids = append(ids, c.ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// gitState asks git for the commit of a folder; nil if there is none.
+func gitState(ctx context.Context, dir string) *eval.Git {
+	commit, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "HEAD").Output()
+	if err != nil {
+		return nil
+	}
+	status, err := exec.CommandContext(ctx, "git", "-C", dir, "status", "--porcelain", "--untracked-files=no").Output()
+	return &eval.Git{Commit: strings.TrimSpace(string(commit)), Dirty: err != nil || len(status) > 0}
+}

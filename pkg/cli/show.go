@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+func (c *command) show() *cobra.Command {
+	var variant string
+	var full, frames bool
+	cmd := &cobra.Command{
+		Use:   "show [RUN [CASE [REPEAT]]]",
+		Short: "Show a run, the trials of a case, or what one trial did",
+		Long: `Show a run (default: the latest), the trials of one of its cases, or what one
+trial did: each step with its calls, arguments and answers.
+
+With --frames, print the raw messages between us and the server instead, one
+JSON document in a line.`,
+		Example: `  evalfarm show latest customer-active-enterprise
+  evalfarm show latest~1 order/workflow 1 --full
+  evalfarm show latest order/workflow 1 --frames | jq .raw`,
+		Args: args(0, 3, "a run, a case and a repeat"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return c.withRun(ctx, args, func(s store.Store, run eval.Run) error {
+				o := report.Options{Width: c.env.Width(), Color: c.colored(c.env.StdoutTTY), Full: full}
+				if len(args) < 2 {
+					if frames {
+						return usage("evalfarm show RUN CASE REPEAT --frames", "--frames wants one trial")
+					}
+					summary, err := loadSummary(ctx, s, run)
+					if err != nil {
+						return err
+					}
+					return report.Terminal(c.env.Stdout, summary, o)
+				}
+				trials, err := trialsOf(ctx, s, run, args[1], variant)
+				if err != nil {
+					return err
+				}
+				if len(args) < 3 && !(frames && len(trials) == 1) {
+					if frames {
+						return usage("evalfarm show RUN CASE REPEAT --frames", "case %s has %d trials; --frames wants one", args[1], len(trials))
+					}
+					return report.ShowCase(c.env.Stdout, trials, o)
+				}
+				trial, err := oneTrial(trials, args)
+				if err != nil {
+					return err
+				}
+				if frames {
+					return c.printFrames(ctx, s, trial)
+				}
+				if err := complete(ctx, s, &trial); err != nil {
+					return err
+				}
+				return report.ShowTrial(c.env.Stdout, trial, o)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&variant, "variant", "", "the variant, when the case runs in several")
+	cmd.Flags().BoolVar(&full, "full", false, "show values uncut")
+	cmd.Flags().BoolVar(&frames, "frames", false, "print the raw MCP messages of the trial as JSON lines")
+	return cmd
+}
+
+// trialsOf finds the trials of a case, by variant and repeat.
+func trialsOf(ctx context.Context, s store.Store, run eval.Run, caseID, variant string) ([]report.Trial, error) {
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
+		return nil, err
+	}
+	var ids, variants []string
+	var trials []report.Trial
+	order := eval.NewOrder(snap.Plan)
+	for ordinal := range run.Trials {
+		i, repeat, err := order.At(ordinal)
+		if err != nil {
+			return nil, err
+		}
+		cell := snap.Plan.Cells[i]
+		ref, v := snap.Cases[cell.Case], snap.Variants[cell.Variant]
+		if repeat == 1 {
+			ids = append(ids, ref.ID)
+		}
+		if ref.ID != caseID {
+			continue
+		}
+		if !slices.Contains(variants, v.ID) {
+			variants = append(variants, v.ID)
+		}
+		if variant != "" && v.ID != variant {
+			continue
+		}
+		t := report.Trial{Trial: eval.Trial{Run: run.ID, Ordinal: ordinal, Case: ref, Variant: v, Repeat: repeat, Seed: snap.Plan.SeedOf(ref.ID, repeat)}}
+		row, err := s.Result(ctx, run.ID, ordinal)
+		switch {
+		case err == nil:
+			t.Row = &row
+		case !errors.Is(err, store.ErrNotFound):
+			return nil, err
+		}
+		trials = append(trials, t)
+	}
+	switch {
+	case len(trials) > 0:
+		slices.SortStableFunc(trials, func(a, b report.Trial) int {
+			return slices.Index(variants, a.Variant.ID) - slices.Index(variants, b.Variant.ID)
+		})
+		return trials, nil
+	case len(variants) > 0:
+		return nil, usage("", "case %s has no variant %q; it has %s", caseID, variant, fmt.Sprint(variants))
+	default:
+		hint := "evalfarm show " + run.ID
+		if near := strictyaml.Closest(caseID, ids); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return nil, usage(hint, "run %s has no case %q", run.ID, caseID)
+	}
+}
+
+// oneTrial picks the trial of a repeat.
+func oneTrial(trials []report.Trial, args []string) (report.Trial, error) {
+	repeat := 1
+	if len(args) > 2 {
+		var err error
+		if repeat, err = strconv.Atoi(args[2]); err != nil {
+			return report.Trial{}, usage("", "repeat %q is no number", args[2])
+		}
+	}
+	var found []report.Trial
+	var variants []string
+	for _, t := range trials {
+		if t.Repeat == repeat {
+			found = append(found, t)
+			variants = append(variants, t.Variant.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return report.Trial{}, usage("", "case %s has no repeat %d", trials[0].Case.ID, repeat)
+	default:
+		return report.Trial{}, usage(fmt.Sprintf("--variant %q", variants[0]), "repeat %d of case %s ran in %d variants; choose one of %s", repeat, trials[0].Case.ID, len(found), fmt.Sprint(variants))
+	}
+}
+
+// complete adds what showing one trial needs.
+func complete(ctx context.Context, s store.Store, t *report.Trial) error {
+	attempts, err := s.Attempts(ctx, t.Run, t.Ordinal)
+	if err != nil {
+		return err
+	}
+	t.Attempts = attempts
+	if t.Row == nil || t.Row.Result.Trajectory == "" {
+		return nil
+	}
+	t.Trajectory = &eval.Trajectory{}
+	return blob.LoadJSON(ctx, s, t.Row.Result.Trajectory, t.Trajectory)
+}
+
+func (c *command) printFrames(ctx context.Context, s store.Store, t report.Trial) error {
+	if t.Row == nil || t.Row.Result.Frames == "" {
+		return usage("", "trial %s #%d has no recorded frames", t.Case.ID, t.Repeat)
+	}
+	var frames []json.RawMessage
+	if err := blob.LoadJSON(ctx, s, t.Row.Result.Frames, &frames); err != nil {
+		return err
+	}
+	for _, f := range frames {
+		c.print("%s\n", f)
+	}
+	return nil
+}

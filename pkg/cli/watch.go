@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/app"
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// A watch turns what the farm tells into progress.
+type watch struct {
+	progress Progress
+	snap     eval.Snapshot
+	quit     chan struct{}
+	ticked   sync.WaitGroup
+
+	mu      sync.Mutex // guards the following fields
+	order   *eval.Order
+	total   int
+	counts  eval.VerdictCounts
+	running map[string]RunningTrial
+	began   time.Time
+}
+
+// refresh is how often the panel is redrawn. Faster than a person reads is only
+// flicker.
+const refresh = 200 * time.Millisecond
+
+func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eval.Run) (*watch, error) {
+	p, err := NewProgress(f.progress, ProgressEnv{
+		Stderr: c.env.Stderr, TTY: c.env.StderrTTY, Width: c.env.Width(), Lookup: c.env.Lookup,
+		Color: c.colored(c.env.StderrTTY), Quiet: f.quiet,
+	})
+	if err != nil {
+		return nil, usage("", "%s", err)
+	}
+	w := &watch{progress: p, quit: make(chan struct{}), total: run.Trials, running: map[string]RunningTrial{}, began: time.Now()}
+	if err := blob.LoadJSON(ctx, s, run.Header, &w.snap); err != nil {
+		return nil, err
+	}
+	if w.counts, err = s.Counts(ctx, run.ID); err != nil {
+		return nil, err
+	}
+	w.order = eval.NewOrder(w.snap.Plan)
+	queue := f.broker
+	if f.redis != "" {
+		queue = "redis"
+	}
+	cases := map[int]bool{}
+	for _, cell := range w.snap.Plan.Cells {
+		cases[cell.Case] = true
+	}
+	p.Start(RunInfo{Run: run.ID, Suite: run.Suite, Queue: queue, Cases: len(cases), Variants: len(w.snap.Variants), Trials: run.Trials})
+	w.ticked.Go(w.tick)
+	context.AfterFunc(ctx, func() {
+		p.Note("stopping: running trials may finish; Ctrl-C again to abandon them")
+	})
+	return w, nil
+}
+
+func (w *watch) observer() app.Observer {
+	return app.Observer{
+		Began: func(uid string, t eval.Trial) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.running[uid] = RunningTrial{Case: t.Case.ID, Variant: t.Variant.ID, Repeat: t.Repeat, Since: time.Now()}
+		},
+		Ended: func(uid string) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			delete(w.running, uid)
+		},
+		Stored: w.stored,
+	}
+}
+
+func (w *watch) stored(st store.Stored) {
+	if !st.Final {
+		return
+	}
+	w.mu.Lock()
+	w.counts.Add(st.Result.Verdict, 1)
+	cell, repeat, err := w.order.At(st.Ordinal)
+	w.mu.Unlock()
+	if err != nil {
+		return
+	}
+	at := w.snap.Plan.Cells[cell]
+	w.progress.Result(Finished{
+		Case: w.snap.Cases[at.Case].ID, Variant: w.snap.Variants[at.Variant].ID, Repeat: repeat,
+		Verdict: st.Result.Verdict, Reason: st.Result.Reason, Message: st.Result.Message,
+	})
+}
+
+func (w *watch) tick() {
+	ticker := time.NewTicker(refresh)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.quit:
+			return
+		case <-ticker.C:
+			w.progress.Tick(w.status())
+		}
+	}
+}
+
+func (w *watch) status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slowest := slices.SortedFunc(maps.Values(w.running), func(a, b RunningTrial) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Case, b.Case))
+	})
+	done := sum(w.counts)
+	return Status{
+		Done: done, Total: w.total, Running: len(w.running), Queued: max(0, w.total-done-len(w.running)),
+		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest[:min(len(slowest), 5)],
+	}
+}
+
+func (w *watch) done() int { return w.status().Done }
+
+func (w *watch) stop() {
+	close(w.quit)
+	w.ticked.Wait()
+	w.progress.Tick(w.status())
+	w.progress.Stop()
+}
+
+func sum(c eval.VerdictCounts) int {
+	n := 0
+	for _, v := range eval.Verdicts() {
+		n += c.Of(v)
+	}
+	return n
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/app"
+)
+
+func (c *command) worker() *cobra.Command {
+	var f carrying
+	var blobs, tokenFile string
+	cmd := &cobra.Command{
+		Use:   "worker --redis URL --blobs URL",
+		Short: "Carry out trials for a scheduler",
+		Long: `Take trials from a farm's queue and carry them out, until stopped. The first
+SIGTERM or Ctrl-C lets running trials finish within --grace and gives back the
+rest, the second ends at once.
+
+The worker shows the scheduler the farm's token, from --token-file,
+$EVALFARM_TOKEN or the state folder. Secrets of suites are read from the
+worker's own environment: NAME, or the file named by NAME_FILE.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.redis == "" || blobs == "" {
+				return usage("evalfarm worker --redis redis://127.0.0.1:6379 --blobs http://127.0.0.1:8090", "worker wants --redis and --blobs, the addresses that the scheduler uses and serves")
+			}
+			conf, err := f.config(c)
+			if err != nil {
+				return err
+			}
+			token, err := c.token(tokenFile)
+			if err != nil {
+				return err
+			}
+			return app.Work(cmd.Context(), app.WorkerConfig{Config: conf, Blobs: blobs, Token: token})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
+	flags.StringVar(&blobs, "blobs", "", "the scheduler's address, as a `URL`")
+	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
+	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
+	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running trials may go on after SIGTERM")
+	f.broker = "embedded"
+	return cmd
+}

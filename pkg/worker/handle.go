@@ -1,0 +1,122 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
+)
+
+// handle carries out one delivery of the queue.
+func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
+	claim := jobs.Claim{Job: j, UID: ulid.Make().String(), Worker: w.opts.ID}
+	grant, err := w.opts.Place.Claim(ctx, claim)
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", j.Key(), err)
+	}
+	switch grant {
+	case jobs.Granted:
+	case jobs.Held:
+		return &jobs.LaterError{After: 5 * time.Second}
+	case jobs.Refused, jobs.Dropped:
+		return nil
+	}
+
+	work, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := &active{claim: claim, cancel: cancel}
+	w.begin(t)
+	defer w.end(t)
+	record := w.attempt(work, claim)
+
+	switch cause := context.Cause(work); {
+	case errors.Is(cause, errSuperseded):
+		return nil
+	case errors.Is(cause, errCancelled):
+		return w.giveBack(ctx, claim)
+	case errors.Is(cause, errDrained):
+		if err := w.giveBack(ctx, claim); err != nil {
+			return err
+		}
+		return &jobs.LaterError{After: time.Second}
+	}
+	return w.commit(ctx, claim, record)
+}
+
+func (w *Worker) giveBack(ctx context.Context, c jobs.Claim) error {
+	if err := w.opts.Place.Return(ctx, c); err != nil {
+		return fmt.Errorf("give back %s: %w", c.Job.Key(), err)
+	}
+	return nil
+}
+
+// commit hands the record on, and keeps at it while the way is blocked: the
+// work is done and, with models, paid. The claim goes on being renewed.
+func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		err := w.opts.Sink.Commit(ctx, c, r)
+		if err == nil {
+			return nil
+		}
+		w.log.WarnContext(ctx, "commit", "trial", c.Job.Key(), "error", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("commit %s: %w", c.Job.Key(), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// attempt makes the record of an attempt, whatever happens.
+func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) eval.Record {
+	started := time.Now()
+	r := eval.Record{
+		UID: claim.UID, Run: claim.Job.Run, Ordinal: claim.Job.Ordinal, N: claim.Job.Attempt,
+		Worker: w.opts.ID, TraceID: telemetry.Current(ctx), Started: started.UTC(),
+	}
+	w.carryOut(ctx, claim, &r)
+	r.Ended = time.Now().UTC()
+	r.Result.Times.TotalMS = float64(time.Since(started).Microseconds()) / 1000
+	return r
+}
+
+// carryOut fills in the outcome, the result and the blobs. A panic of ours is a
+// failure of the farm, never the end of the worker.
+func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", p)
+			*r = failed(*r, eval.ReasonFarm, fmt.Sprintf("panic: %v", p))
+		}
+	}()
+	p, err := w.plans.get(ctx, claim.Job.Header)
+	if err != nil {
+		*r = failed(*r, eval.ReasonFarm, err.Error())
+		return
+	}
+	trial, c, err := p.trial(ctx, claim.Job)
+	if err != nil {
+		*r = failed(*r, eval.ReasonFarm, err.Error())
+		return
+	}
+	if w.opts.Began != nil {
+		w.opts.Began(claim.UID, trial)
+	}
+	if w.opts.Ended != nil {
+		defer w.opts.Ended(claim.UID)
+	}
+	w.solve(ctx, p, trial, c, r)
+}
+
+// failed turns a record into that of a failure of the farm.
+func failed(r eval.Record, reason eval.Reason, message string) eval.Record {
+	r.Outcome = eval.AttemptFailed
+	r.Result = eval.Result{Verdict: eval.Error, Reason: reason, Message: message, Stop: eval.StopNotStarted}
+	return r
+}

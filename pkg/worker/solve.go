@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/evalfarm/evalfarm/pkg/agent"
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+)
+
+var _ agent.Tools = (*client.Attachment)(nil)
+
+// solve carries out the case of a trial and fills in the record.
+func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, r *eval.Record) {
+	set, refused := w.setting(p, t, c)
+	if refused != nil {
+		*r = failed(*r, refused.reason, refused.message)
+		// Another attempt here would find the same.
+		r.Outcome = eval.AttemptDone
+		return
+	}
+	att, err := w.open(ctx, t, set)
+	if err != nil {
+		*r = notStarted(*r, err, set)
+		return
+	}
+	done := carry(ctx, c, set, att)
+	if att.Crowded() && ctx.Err() == nil {
+		// The session died under several trials. Which of them killed it cannot be
+		// told, so none is judged on it: each is repeated once, alone.
+		att.Detach()
+		if att, err = w.opts.Sessions.Fresh(ctx, set.spec); err != nil {
+			*r = notStarted(*r, err, set)
+			return
+		}
+		done = carry(ctx, c, set, att)
+	}
+	defer att.Detach()
+	w.report(ctx, set, att, done, r)
+}
+
+func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.Attachment, error) {
+	if set.isolation == eval.IsolationTrial {
+		return w.opts.Sessions.Fresh(ctx, set.spec)
+	}
+	return w.opts.Sessions.Shared(ctx, t.Run, set.key(), set.spec)
+}
+
+// notStarted turns the failure to open a session into a record.
+func notStarted(r eval.Record, err error, set setting) eval.Record {
+	reason, message, stderr := eval.ReasonFarm, err.Error(), ""
+	if start, ok := errors.AsType[*client.StartError](err); ok {
+		reason, stderr = start.Reason, start.Stderr
+	}
+	r = failed(r, reason, set.secrets.String(message))
+	r.Result.Stderr = set.secrets.String(stderr)
+	if reason.Permanent() {
+		r.Outcome = eval.AttemptDone
+	}
+	return r
+}
+
+// carry runs a case on a session.
+func carry(ctx context.Context, c eval.Case, set setting, att *client.Attachment) agent.Done {
+	if c.Kind == eval.KindCatalog {
+		return checkCatalog(ctx, c, att)
+	}
+	return agent.Script{}.Run(ctx, c, set.lookup, att)
+}
+
+// checkCatalog lists the tools of a server and applies the catalog's rules.
+func checkCatalog(ctx context.Context, c eval.Case, att *client.Attachment) agent.Done {
+	pages, outcome := att.ListTools(ctx)
+	done := agent.Done{Stop: eval.StopDone, Verdict: eval.Pass}
+	done.Trajectory.Turns = []eval.Turn{{Calls: []eval.ToolCall{{Method: "tools/list", Outcome: outcome}}}}
+	done.Counts.Turns = 1
+	done.Counts.ResponseBytes = outcome.ResponseBytes
+	done.Times.ToolMS = outcome.LatencyMS
+	if outcome.Kind != eval.OutcomeOK {
+		done.Verdict, done.Reason, done.Message = eval.Fail, outcome.Reason, outcome.Detail
+		if outcome.Error != nil {
+			done.Reason, done.Message = eval.ReasonUnexpectedError, fmt.Sprintf("tools/list: %s (code %d)", outcome.Error.Message, outcome.Error.Code)
+		}
+		if done.Reason.Infra() {
+			done.Verdict = eval.Error
+		}
+		return done
+	}
+	listing, scores := catalog.Check(pages, *c.Catalog)
+	done.Scores = scores
+	done.Trajectory.Listing = &listing
+	done.Counts.ContextTokens = listing.ContextTokens
+	for _, s := range scores {
+		switch {
+		case s.Pass || s.Warning:
+			done.Counts.StepsPass++
+		default:
+			done.Counts.StepsFail++
+			if done.Verdict == eval.Pass {
+				done.Verdict, done.Reason, done.Message = eval.Fail, eval.ReasonCatalogRule, s.Message
+			}
+		}
+	}
+	return done
+}
+
+// report puts what a case did into the record, with secrets taken out.
+func (w *Worker) report(ctx context.Context, set setting, att *client.Attachment, done agent.Done, r *eval.Record) {
+	r.Outcome = eval.AttemptDone
+	if done.Verdict == eval.Error && !done.Reason.Permanent() {
+		r.Outcome = eval.AttemptFailed
+	}
+	tr := done.Trajectory
+	tr.Server = att.Session().Info()
+	tr.Findings = append(tr.Findings, att.Session().Findings()...)
+	if done.Verdict != eval.Pass {
+		tr.Stderr, tr.Exit = att.Session().Stderr(), att.Session().Exit()
+	}
+	result := eval.Result{
+		Verdict: done.Verdict, Reason: done.Reason, Message: done.Message, Stop: done.Stop,
+		Scores: done.Scores, Counts: done.Counts, Times: done.Times, Tools: done.Tools,
+		Listing: tr.Listing, Findings: tr.Findings, Server: tr.Server,
+		TrajectoryHash: tr.Hash(), Stderr: tr.Stderr,
+	}
+	result.Times.ServerStartMS = att.Session().StartMS()
+	result.Trajectory = w.keep(ctx, r, set.secrets.JSON(eval.Encode(tr)))
+	if frames := att.Frames(); len(frames) > 0 {
+		result.Frames = w.keep(ctx, r, set.secrets.JSON(eval.Encode(frames)))
+	}
+	// The result itself holds hostile text too: expected, actual, messages.
+	if err := json.Unmarshal(set.secrets.JSON(eval.Encode(result)), &r.Result); err != nil {
+		*r = failed(*r, eval.ReasonFarm, fmt.Sprintf("redact the result: %v", err))
+	}
+}
+
+// inline is how many compressed bytes of a blob travel in the record itself.
+// Larger ones go to the blob store first, to keep the queue's memory small.
+const inline = 16 << 10
+
+// keep makes a blob of content and gives its address.
+func (w *Worker) keep(ctx context.Context, r *eval.Record, content []byte) string {
+	b := blob.Pack(content)
+	if len(b.Zstd) > inline {
+		err := w.opts.Blobs.PutBlobs(ctx, b)
+		if err == nil {
+			return b.SHA256
+		}
+		w.log.WarnContext(ctx, "store a blob; it travels in the record instead", "sha256", b.SHA256, "error", err)
+	}
+	r.Blobs = append(r.Blobs, b)
+	return b.SHA256
+}

@@ -1,0 +1,188 @@
+// Package worker carries out trials: it claims an attempt, opens a session with
+// the server, runs the case, and hands the record on.
+//
+// A worker writes nothing but what it hands on. It never decides about a trial
+// as a whole: which attempt counts, whether another follows and when a run is
+// done are the scheduler's and the aggregator's business.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+)
+
+// A Sink takes the record of an attempt and ends its claim. When Commit
+// returns, the record is as safe as it is meant to be here: in the store, or on
+// the way to it.
+type Sink interface {
+	Commit(ctx context.Context, c jobs.Claim, r eval.Record) error
+}
+
+// A Sessions opens sessions with servers; [client.Pool] is one.
+type Sessions interface {
+	Shared(ctx context.Context, run, key string, spec client.Spec) (*client.Attachment, error)
+	Fresh(ctx context.Context, spec client.Spec) (*client.Attachment, error)
+}
+
+// Options of a worker. Fields without a default are required.
+type Options struct {
+	// ID names the worker among all workers of a farm.
+	ID string
+	// Slots is how many trials run at once.
+	Slots    int
+	Place    jobs.Workplace
+	Blobs    blob.Store
+	Sink     Sink
+	Sessions Sessions
+	// Secret resolves the name of a secret. Nil knows none.
+	Secret func(name string) (string, bool)
+	// Grace is how long running trials may go on after the worker was told to
+	// stop; what runs longer is given back. Zero gives back at once.
+	Grace time.Duration
+	// Beat is the time between two beats. Zero means a fifth of the lease, at
+	// most 2 s, which bounds how late a cancel arrives.
+	Beat time.Duration
+	// Began and Ended are told of every attempt, for progress. Nil is silent.
+	Began func(uid string, t eval.Trial)
+	Ended func(uid string)
+	// Logger; nil discards.
+	Logger *slog.Logger
+}
+
+// A Worker carries out trials. Make one with New.
+type Worker struct {
+	opts  Options
+	log   *slog.Logger
+	plans *plans
+
+	mu    sync.Mutex         // guards tasks
+	tasks map[string]*active // by uid
+}
+
+// active is an attempt that is being carried out.
+type active struct {
+	claim  jobs.Claim
+	cancel context.CancelCauseFunc
+}
+
+// Causes for which a running trial is cancelled.
+var (
+	errCancelled  = errors.New("the run was cancelled")
+	errSuperseded = errors.New("another attempt took over")
+	errDrained    = errors.New("the worker is stopping")
+)
+
+// New makes a worker.
+func New(o Options) *Worker {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Beat <= 0 {
+		o.Beat = min(o.Place.Lease()/5, 2*time.Second)
+	}
+	if o.Secret == nil {
+		o.Secret = func(string) (string, bool) { return "", false }
+	}
+	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}}
+}
+
+// Run takes trials until ctx ends, then drains: it takes no more, lets those
+// that run go on for Grace and gives back the rest, which burns no attempt.
+func (w *Worker) Run(ctx context.Context) error {
+	// Beats go on while the worker drains, or its claims would run out.
+	beating, stopBeats := context.WithCancel(context.WithoutCancel(ctx))
+	var g errgroup.Group
+	g.Go(func() error { return w.beat(beating) })
+	drained := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(w.opts.Grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			w.cancelAll(errDrained)
+		case <-beating.Done():
+		}
+	})
+	err := w.opts.Place.Serve(ctx, w.opts.ID, w.opts.Slots, w.handle)
+	drained()
+	stopBeats()
+	return errors.Join(err, g.Wait())
+}
+
+// beat renews all claims and passes on what comes back.
+func (w *Worker) beat(ctx context.Context) error {
+	ticker := time.NewTicker(w.opts.Beat)
+	defer ticker.Stop()
+	for {
+		if err := w.beatOnce(ctx); err != nil && ctx.Err() == nil {
+			// The work goes on: a queue that is away for less than a lease costs
+			// nothing, and for longer no more than the attempts it forgets.
+			w.log.WarnContext(ctx, "beat", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (w *Worker) beatOnce(ctx context.Context) error {
+	w.mu.Lock()
+	claims := make([]jobs.Claim, 0, len(w.tasks))
+	for _, t := range w.tasks {
+		claims = append(claims, t.claim)
+	}
+	w.mu.Unlock()
+	words, err := w.opts.Place.Beat(ctx, w.opts.ID, w.opts.Slots, claims)
+	if err != nil {
+		return fmt.Errorf("renew %d claims: %w", len(claims), err)
+	}
+	for _, word := range words {
+		switch {
+		case word.Superseded:
+			w.cancel(word.UID, errSuperseded)
+		case word.Control == eval.ControlCancel:
+			w.cancel(word.UID, errCancelled)
+		}
+	}
+	return nil
+}
+
+func (w *Worker) begin(t *active) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tasks[t.claim.UID] = t
+}
+
+func (w *Worker) end(t *active) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.tasks, t.claim.UID)
+}
+
+func (w *Worker) cancel(uid string, cause error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t, ok := w.tasks[uid]; ok {
+		t.cancel(cause)
+	}
+}
+
+func (w *Worker) cancelAll(cause error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.tasks {
+		t.cancel(cause)
+	}
+}
