@@ -82,6 +82,8 @@ func next(s string) (shown string, n int) {
 // neighbours show.
 func hidden(r rune) bool {
 	switch {
+	case r >= ' ' && r < 0x7f: // most text, and quickly
+		return false
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
 		return true
 	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0: // joiner and fillers

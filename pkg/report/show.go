@@ -108,11 +108,11 @@ func (p *page) result(t Trial) {
 	p.fact("time", join(label("total", duration(times.TotalMS)), label("queue", duration(times.QueueMS)),
 		label("server start", duration(times.ServerStartMS)), label("tools", duration(times.ToolMS))))
 	c := res.Counts
-	p.fact("calls", join(count(c.ToolCalls, "tool calls"), count(c.ToolErrors, "rejected"), count(c.InvalidArguments, "for their arguments"),
-		count(c.Retries, "retries"), count(c.ResourceReads, "reads"), count(c.Polls, "polls"), count(c.ResponseBytes, "bytes"),
-		count(c.ContextTokens, "tokens (estimate)")))
+	p.fact("calls", join(count("tool calls", c.ToolCalls), count("rejected", c.ToolErrors), count("invalid arguments", c.InvalidArguments),
+		count("retries", c.Retries), count("reads", c.ResourceReads), count("polls", c.Polls), count("bytes", c.ResponseBytes),
+		count("tokens (estimate)", c.ContextTokens)))
 	if l := res.Listing; l != nil {
-		p.fact("listing", join(count(l.Tools, "tools"), count(l.ContextTokens, "tokens (estimate)"), l.Fingerprint))
+		p.fact("listing", join(count("tools", l.Tools), count("tokens (estimate)", l.ContextTokens), l.Fingerprint))
 	}
 	if res.Stop != "" && res.Stop != eval.StopDone {
 		p.fact("stopped", string(res.Stop))
@@ -275,9 +275,9 @@ func label(name, value string) string {
 	return name + " " + value
 }
 
-func count(n int, what string) string {
+func count(name string, n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return fmt.Sprintf("%s %d", name, n)
 }

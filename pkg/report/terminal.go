@@ -161,7 +161,7 @@ func (p *page) cells(s eval.Summary) {
 		}
 	}
 	if warned > 0 {
-		p.line(p.indent(2), styled(yellow, "~"), textf(" %d warnings, in the JSON report", warned))
+		p.line(p.indent(2), styled(yellow, "~"), textf(" warnings: %d, in the JSON report", warned))
 	}
 }
 
