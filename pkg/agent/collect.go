@@ -124,7 +124,7 @@ func (r *run) sameAs(name string, items []any) *failure {
 	if err != nil || !ok {
 		return failf(eval.ReasonNotSame, "want the list {{%s}}, which is %s and no list", name, match.Show(v))
 	}
-	problem := ""
+	var problem string
 	switch i := firstUnequal(list, items); {
 	case i < len(list) && i < len(items):
 		problem = fmt.Sprintf("item %d: want %s, got %s", i+1, match.Show(list[i]), match.Show(items[i]))

@@ -21,36 +21,66 @@ func TestCounts(t *testing.T) {
 		answers []eval.Outcome
 		want    eval.Counts
 	}{
-		{name: "one call", steps: one, answers: []eval.Outcome{result(state)},
-			want: eval.Counts{StepsPass: 1, Turns: 1, ToolCalls: 1, ResponseBytes: 41, ContextTokens: 11}},
-		{name: "a read is no tool call", steps: []string{`{"read":"x://1"}`}, answers: []eval.Outcome{result(`{"contents":[]}`)},
-			want: eval.Counts{StepsPass: 1, Turns: 1, ResourceReads: 1, ResponseBytes: 15, ContextTokens: 4}},
-		{name: "a tool error", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1}},
-		{name: "an expected rejection still counts", steps: []string{`{"call":"a","expect_error":{}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}},
-			want: eval.Counts{StepsPass: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1}},
-		{name: "invalid arguments by JSON-RPC", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, InvalidArguments: 1}},
-		{name: "another JSON-RPC error", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32603}}},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1}},
-		{name: "invalid arguments by the TypeScript SDK", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeToolError, Result: text("MCP error -32602: Input validation error: id")}},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1, InvalidArguments: 1}},
-		{name: "invalid arguments in words", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeToolError, Result: text("Invalid arguments for tool a")}},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1, InvalidArguments: 1}},
-		{name: "an unknown tool has no invalid arguments", steps: []string{`{"call":"absent","expect_error":{"kind":"unknown_tool"}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}},
-			want: eval.Counts{StepsPass: 1, Turns: 1, ToolCalls: 1}},
-		{name: "a resource has no arguments", steps: []string{`{"read":"x://1","expect_error":{}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}},
-			want: eval.Counts{StepsPass: 1, Turns: 1, ResourceReads: 1}},
-		{name: "a retry is the same tool right after its failure", steps: []string{`{"call":"a"}`, `{"call":"a"}`, `{"call":"a"}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}, failed(eval.ReasonTimeout, ""), result(state)},
-			want: eval.Counts{StepsPass: 1, StepsFail: 2, Turns: 3, ToolCalls: 3, ToolErrors: 1, Retries: 2, ResponseBytes: 41, ContextTokens: 11}},
-		{name: "another tool in between", steps: []string{`{"call":"a"}`, `{"call":"b"}`, `{"call":"a"}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}, result(state), result(state)},
-			want: eval.Counts{StepsPass: 2, StepsFail: 1, Turns: 3, ToolCalls: 3, ToolErrors: 1, ResponseBytes: 82, ContextTokens: 21}},
-		{name: "a read in between", steps: []string{`{"call":"a"}`, `{"read":"x://1"}`, `{"call":"a"}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}, {Kind: eval.OutcomeOK}, {Kind: eval.OutcomeOK}},
-			want: eval.Counts{StepsPass: 2, StepsFail: 1, Turns: 3, ToolCalls: 2, ToolErrors: 1, ResourceReads: 1}},
-		{name: "polls after the first call", steps: []string{`{"call":"a","repeat_until":{"path":"x","equals":1,"max":3}}`}, answers: []eval.Outcome{result(state), result(state), result(state)},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 3, Polls: 2, ResponseBytes: 123, ContextTokens: 31}},
-		{name: "a resource is polled too", steps: []string{`{"read":"x://1","repeat_until":{"path":"x","equals":1,"max":2}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeOK}, {Kind: eval.OutcomeOK}},
-			want: eval.Counts{StepsFail: 1, Turns: 1, ResourceReads: 2, Polls: 1}},
+		{
+			name: "one call", steps: one, answers: []eval.Outcome{result(state)},
+			want: eval.Counts{StepsPass: 1, Turns: 1, ToolCalls: 1, ResponseBytes: 41, ContextTokens: 11},
+		},
+		{
+			name: "a read is no tool call", steps: []string{`{"read":"x://1"}`}, answers: []eval.Outcome{result(`{"contents":[]}`)},
+			want: eval.Counts{StepsPass: 1, Turns: 1, ResourceReads: 1, ResponseBytes: 15, ContextTokens: 4},
+		},
+		{
+			name: "a tool error", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1},
+		},
+		{
+			name: "an expected rejection still counts", steps: []string{`{"call":"a","expect_error":{}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}},
+			want: eval.Counts{StepsPass: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1},
+		},
+		{
+			name: "invalid arguments by JSON-RPC", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, InvalidArguments: 1},
+		},
+		{
+			name: "another JSON-RPC error", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32603}}},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1},
+		},
+		{
+			name: "invalid arguments by the TypeScript SDK", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeToolError, Result: text("MCP error -32602: Input validation error: id")}},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1, InvalidArguments: 1},
+		},
+		{
+			name: "invalid arguments in words", steps: one, answers: []eval.Outcome{{Kind: eval.OutcomeToolError, Result: text("Invalid arguments for tool a")}},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 1, ToolErrors: 1, InvalidArguments: 1},
+		},
+		{
+			name: "an unknown tool has no invalid arguments", steps: []string{`{"call":"absent","expect_error":{"kind":"unknown_tool"}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}},
+			want: eval.Counts{StepsPass: 1, Turns: 1, ToolCalls: 1},
+		},
+		{
+			name: "a resource has no arguments", steps: []string{`{"read":"x://1","expect_error":{}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}},
+			want: eval.Counts{StepsPass: 1, Turns: 1, ResourceReads: 1},
+		},
+		{
+			name: "a retry is the same tool right after its failure", steps: []string{`{"call":"a"}`, `{"call":"a"}`, `{"call":"a"}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}, failed(eval.ReasonTimeout, ""), result(state)},
+			want: eval.Counts{StepsPass: 1, StepsFail: 2, Turns: 3, ToolCalls: 3, ToolErrors: 1, Retries: 2, ResponseBytes: 41, ContextTokens: 11},
+		},
+		{
+			name: "another tool in between", steps: []string{`{"call":"a"}`, `{"call":"b"}`, `{"call":"a"}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}, result(state), result(state)},
+			want: eval.Counts{StepsPass: 2, StepsFail: 1, Turns: 3, ToolCalls: 3, ToolErrors: 1, ResponseBytes: 82, ContextTokens: 21},
+		},
+		{
+			name: "a read in between", steps: []string{`{"call":"a"}`, `{"read":"x://1"}`, `{"call":"a"}`}, answers: []eval.Outcome{{Kind: eval.OutcomeToolError}, {Kind: eval.OutcomeOK}, {Kind: eval.OutcomeOK}},
+			want: eval.Counts{StepsPass: 2, StepsFail: 1, Turns: 3, ToolCalls: 2, ToolErrors: 1, ResourceReads: 1},
+		},
+		{
+			name: "polls after the first call", steps: []string{`{"call":"a","repeat_until":{"path":"x","equals":1,"max":3}}`}, answers: []eval.Outcome{result(state), result(state), result(state)},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ToolCalls: 3, Polls: 2, ResponseBytes: 123, ContextTokens: 31},
+		},
+		{
+			name: "a resource is polled too", steps: []string{`{"read":"x://1","repeat_until":{"path":"x","equals":1,"max":2}}`}, answers: []eval.Outcome{{Kind: eval.OutcomeOK}, {Kind: eval.OutcomeOK}},
+			want: eval.Counts{StepsFail: 1, Turns: 1, ResourceReads: 2, Polls: 1},
+		},
 		{name: "a step that is not called has no turn", steps: []string{`{"call":"absent"}`}, want: eval.Counts{StepsFail: 1}},
 	}
 	for _, test := range tests {

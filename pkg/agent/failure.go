@@ -59,10 +59,10 @@ func cut(raw eval.JSON) eval.JSON {
 	for end < len(raw) {
 		r, size := utf8.DecodeRune(raw[end:])
 		cost := size
-		switch {
-		case r == '"' || r == '\\':
+		switch r {
+		case '"', '\\':
 			cost = 2
-		case r == utf8.RuneError || r == '\u2028' || r == '\u2029':
+		case utf8.RuneError, '\u2028', '\u2029':
 			cost = 6
 		}
 		if room -= cost; room < 0 {

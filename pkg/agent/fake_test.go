@@ -104,15 +104,15 @@ func failed(reason eval.Reason, detail string) eval.Outcome {
 }
 
 // script makes a case of steps in their JSON form.
-func script(t testing.TB, steps ...string) eval.Case {
-	t.Helper()
+func script(tb testing.TB, steps ...string) eval.Case {
+	tb.Helper()
 	c := eval.Case{ID: "case", Kind: eval.KindScript}
 	for i, raw := range steps {
 		var s eval.Step
 		dec := json.NewDecoder(strings.NewReader(raw))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&s); err != nil {
-			t.Fatalf("step %s: %v", raw, err)
+			tb.Fatalf("step %s: %v", raw, err)
 		}
 		if s.ID == "" {
 			s.ID = fmt.Sprint(i + 1)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -32,21 +33,28 @@ func (r *run) fill(s eval.Step) (eval.Step, *failure) {
 			f.fail(&vars.MissingError{Name: s.Collect.SameAs})
 		}
 	}
-	if f.err == nil {
-		return s, nil
+	if f.err != nil {
+		return s, r.unfilled(f.err)
 	}
-	var missing *vars.MissingError
-	var matchers *matcherError
-	switch {
-	case errors.As(f.err, &matchers):
-		return s, failf(eval.ReasonMismatch, "not called: %v", f.err)
-	case !errors.As(f.err, &missing):
-		return s, failf(eval.ReasonFarm, "fill the placeholders of step %s: %v", s.ID, f.err)
-	case r.producer(missing.Name) != "":
-		return s, failf(eval.ReasonVariableMissing, "not called: {{%s}} has no value; step %s should have extracted it", missing.Name, r.producer(missing.Name))
-	default:
-		return s, failf(eval.ReasonVariableMissing, "not called: {{%s}} has no value, and no step extracts it", missing.Name)
+	if len(s.Arguments) > 0 && s.Arguments[0] != '{' {
+		return s, failf(eval.ReasonMismatch, "not called: want an object of arguments, got %.80s", s.Arguments)
 	}
+	return s, nil
+}
+
+// unfilled explains why a step has an empty place.
+func (r *run) unfilled(err error) *failure {
+	if _, ok := errors.AsType[*matcherError](err); ok {
+		return failf(eval.ReasonMismatch, "not called: %v", err)
+	}
+	missing, ok := errors.AsType[*vars.MissingError](err)
+	if !ok {
+		return failf(eval.ReasonFarm, "fill the placeholders: %v", err)
+	}
+	if producer := r.producer(missing.Name); producer != "" {
+		return failf(eval.ReasonVariableMissing, "not called: {{%s}} has no value; step %s should have extracted it", missing.Name, producer)
+	}
+	return failf(eval.ReasonVariableMissing, "not called: {{%s}} has no value, and no step extracts it", missing.Name)
 }
 
 // find looks a variable up: what was extracted comes first.
@@ -116,11 +124,7 @@ func (e *matcherError) Error() string {
 func holdsMatcher(v any) bool {
 	switch v := v.(type) {
 	case []any:
-		for _, item := range v {
-			if holdsMatcher(item) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, holdsMatcher)
 	case map[string]any:
 		for key, member := range v {
 			if strings.HasPrefix(key, "$") || holdsMatcher(member) {

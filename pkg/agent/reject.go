@@ -20,7 +20,7 @@ func rejection(want eval.ExpectError, a answer) *failure {
 	if a.outcome.Error != nil {
 		code = a.outcome.Error.Code
 	}
-	problem := ""
+	var problem string
 	switch {
 	case want.Kind == eval.ErrorTool && !byTool:
 		problem = fmt.Sprintf("a JSON-RPC error %d", code)
@@ -46,6 +46,7 @@ func wanted(want eval.ExpectError) string {
 		words = "a JSON-RPC error"
 	case eval.ErrorUnknownTool:
 		words = "a rejection of the unknown tool"
+	case eval.ErrorAny:
 	}
 	if want.Code != nil {
 		words += fmt.Sprintf(" with code %d", *want.Code)
@@ -70,6 +71,7 @@ func (a answer) invalidArguments() bool {
 				return true
 			}
 		}
+	default: // no rejection
 	}
 	return false
 }

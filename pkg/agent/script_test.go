@@ -35,20 +35,26 @@ func TestScript(t *testing.T) {
 	}{
 		// The value of an answer.
 		{name: "text that is JSON", steps: list{`{"call":"t","expect":{"status":"ACTIVE"}}`}, answers: answers(texts(active)), want: list{"1: pass"}},
-		{name: "text that differs", steps: list{`{"call":"t","expect":{"status":"SUSPENDED","n":9007199254740992}}`}, answers: answers(texts(active)),
-			want: list{`1: mismatch: n: want 9007199254740992, got 9007199254740993; status: want "SUSPENDED", got "ACTIVE"`}, verdict: eval.Fail},
+		{
+			name: "text that differs", steps: list{`{"call":"t","expect":{"status":"SUSPENDED","n":9007199254740992}}`}, answers: answers(texts(active)),
+			want: list{`1: mismatch: n: want 9007199254740992, got 9007199254740993; status: want "SUSPENDED", got "ACTIVE"`}, verdict: eval.Fail,
+		},
 		{name: "text with something after the JSON is text", steps: list{`{"call":"t","expect":"{} trailing"}`}, answers: answers(texts("{} trailing")), want: list{"1: pass"}},
 		{name: "several blocks are an array", steps: list{`{"call":"t","expect":[{"a":1},"plain",3]}`}, answers: answers(texts(`{"a":1,"b":2}`, "plain", "3")), want: list{"1: pass"}},
 		{name: "a block that is no text is itself", steps: list{`{"call":"t","expect":{"type":"image","mimeType":"image/png"}}`}, answers: answers(result(`{"content":[{"type":"image","data":"AA==","mimeType":"image/png"}]}`)), want: list{"1: pass"}},
 		{name: "no blocks are an empty list", steps: list{`{"call":"t","expect":[],"expect_count":0}`}, answers: answers(texts()), want: list{"1: pass"}},
 		{name: "structured content alone", steps: list{`{"call":"t","expect":{"n":9007199254740993}}`}, answers: answers(result(`{"structuredContent":{"n":9007199254740993}}`)), want: list{"1: pass"}},
 		{name: "structured content decides", steps: list{`{"call":"t","expect":{"a":1}}`}, answers: answers(both(`{"a":1}`, "the answer is one")), want: list{"1: pass"}},
-		{name: "structured content decides though the text matches", steps: list{`{"call":"t","expect":{"a":1}}`}, answers: answers(both(`{"a":2}`, `{"a":1}`)),
-			want: list{`1: mismatch: a: want 1, got 2 (in structuredContent; the text matches)`}, verdict: eval.Fail},
+		{
+			name: "structured content decides though the text matches", steps: list{`{"call":"t","expect":{"a":1}}`}, answers: answers(both(`{"a":2}`, `{"a":1}`)),
+			want: list{`1: mismatch: a: want 1, got 2 (in structuredContent; the text matches)`}, verdict: eval.Fail,
+		},
 		{name: "neither matches: structured content is shown", steps: list{`{"call":"t","expect":{"a":1}}`}, answers: answers(both(`{"a":2}`, `{"a":3}`)), want: list{`1: mismatch: a: want 1, got 2`}, verdict: eval.Fail},
 		{name: "structured null is none", steps: list{`{"call":"t","expect":{"a":1}}`}, answers: answers(both(`null`, `{"a":1}`)), want: list{"1: pass"}},
-		{name: "a result that is none", steps: list{`{"call":"t"}`}, answers: answers(result(`[1]`)),
-			want: list{`1: protocol_violation: the result cannot be read: result: unexpected array`}, verdict: eval.Fail},
+		{
+			name: "a result that is none", steps: list{`{"call":"t"}`}, answers: answers(result(`[1]`)),
+			want: list{`1: protocol_violation: the result cannot be read: result: unexpected array`}, verdict: eval.Fail,
+		},
 		{name: "a content that is no list", steps: list{`{"call":"t"}`}, answers: answers(result(`{"content":"x"}`)), want: list{`1: protocol_violation: the result cannot be read: result.content: unexpected string`}, verdict: eval.Fail},
 		{name: "a text that is a number", steps: list{`{"call":"t"}`}, answers: answers(result(`{"content":[{"type":"text","text":"x"},{"type":"text","text":5}]}`)), want: list{`1: protocol_violation: the result cannot be read: block 2.text: unexpected number`}, verdict: eval.Fail},
 		{name: "an error result that is none", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(eval.Outcome{Kind: eval.OutcomeToolError, Result: eval.JSON(`"no"`)}), want: list{`1: protocol_violation: the result cannot be read: result: unexpected string`}, verdict: eval.Fail},
@@ -71,10 +77,14 @@ func TestScript(t *testing.T) {
 
 		// What must not be.
 		{name: "expect_not holds", steps: list{`{"call":"t","expect_not":{"secret":{"$any":true}}}`}, answers: answers(texts(active)), want: list{"1: pass"}},
-		{name: "expect_not fails", steps: list{`{"call":"t","expect_not":{"status":"ACTIVE"}}`}, answers: answers(texts(`{"status":"ACTIVE"}`)),
-			want: list{`1: unexpected_match: want no match with {"status":"ACTIVE"}, got {"status":"ACTIVE"}`}, verdict: eval.Fail},
-		{name: "expect_not looks at the text beside structured content", steps: list{`{"call":"t","expect_not":{"a":1}}`}, answers: answers(both(`{"b":1}`, `{"a":1}`)),
-			want: list{`1: unexpected_match: want no match with {"a":1}, got {"a":1}`}, verdict: eval.Fail},
+		{
+			name: "expect_not fails", steps: list{`{"call":"t","expect_not":{"status":"ACTIVE"}}`}, answers: answers(texts(`{"status":"ACTIVE"}`)),
+			want: list{`1: unexpected_match: want no match with {"status":"ACTIVE"}, got {"status":"ACTIVE"}`}, verdict: eval.Fail,
+		},
+		{
+			name: "expect_not looks at the text beside structured content", steps: list{`{"call":"t","expect_not":{"a":1}}`}, answers: answers(both(`{"b":1}`, `{"a":1}`)),
+			want: list{`1: unexpected_match: want no match with {"a":1}, got {"a":1}`}, verdict: eval.Fail,
+		},
 		{name: "all that fails is told, the first decides", steps: list{`{"call":"t","expect":{"a":1},"expect_count":2}`}, answers: answers(texts(`{"a":2}`)), want: list{"1: mismatch: a: want 1, got 2; want 2 items, got 1"}, verdict: eval.Fail},
 
 		// Rejections.
@@ -82,8 +92,10 @@ func TestScript(t *testing.T) {
 		{name: "an unexpected JSON-RPC error", steps: list{`{"call":"t"}`}, answers: answers(rpcError(-32603, "boom")), want: list{`1: unexpected_error: want an answer, got the rejection "boom"`}, verdict: eval.Fail},
 		{name: "any rejection, by the tool", steps: list{`{"call":"t","expect_error":{"contains":"must match"}}`}, answers: answers(toolError("id: must match x")), want: list{"1: pass"}},
 		{name: "any rejection, by the protocol", steps: list{`{"call":"t","expect_error":{"contains":"must match"}}`}, answers: answers(rpcError(-32602, "id: must match x")), want: list{"1: pass"}},
-		{name: "a rejection's data counts as its text", steps: list{`{"call":"t","expect_error":{"contains":"must match"}}`},
-			answers: answers(eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602, Message: "bad", Data: eval.JSON(`{"id":"must match"}`)}}), want: list{"1: pass"}},
+		{
+			name: "a rejection's data counts as its text", steps: list{`{"call":"t","expect_error":{"contains":"must match"}}`},
+			answers: answers(eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602, Message: "bad", Data: eval.JSON(`{"id":"must match"}`)}}), want: list{"1: pass"},
+		},
 		{name: "no rejection", steps: list{`{"call":"t","expect_error":{"kind":"tool","contains":"must match"}}`}, answers: answers(texts("fine")), want: list{`1: no_error: want a result with isError that contains "must match", got the answer "fine"`}, verdict: eval.Fail},
 		{name: "another text", steps: list{`{"call":"t","expect_error":{"contains":"must match"}}`}, answers: answers(toolError("boom")), want: list{`1: wrong_error: want a rejection that contains "must match", got another text: "boom"`}, verdict: eval.Fail},
 		{name: "kind tool, by the tool", steps: list{`{"call":"t","expect_error":{"kind":"tool"}}`}, answers: answers(toolError("x")), want: list{"1: pass"}},
@@ -93,8 +105,10 @@ func TestScript(t *testing.T) {
 		{name: "kind protocol with its code", steps: list{`{"call":"t","expect_error":{"kind":"protocol","code":-32602}}`}, answers: answers(rpcError(-32602, "x")), want: list{"1: pass"}},
 		{name: "another code", steps: list{`{"call":"t","expect_error":{"code":-32602}}`}, answers: answers(rpcError(-32603, "x")), want: list{`1: wrong_error: want a rejection with code -32602, got the code -32603: "x"`}, verdict: eval.Fail},
 		{name: "a code is one of JSON-RPC", steps: list{`{"call":"t","expect_error":{"code":-32602}}`}, answers: answers(toolError("x")), want: list{`1: wrong_error: want a rejection with code -32602, got a result with isError: "x"`}, verdict: eval.Fail},
-		{name: "a crash is no rejection", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(failed(eval.ReasonServerCrashed, "exit status 1")),
-			want: list{"1: server_crashed: no answer: exit status 1 (server_crashed)"}, verdict: eval.Fail, stop: eval.StopServerLost},
+		{
+			name: "a crash is no rejection", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(failed(eval.ReasonServerCrashed, "exit status 1")),
+			want: list{"1: server_crashed: no answer: exit status 1 (server_crashed)"}, verdict: eval.Fail, stop: eval.StopServerLost,
+		},
 		{name: "a timeout is no rejection", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(failed(eval.ReasonTimeout, "")), want: list{"1: call_timeout: no answer: call_timeout"}, verdict: eval.Fail},
 		{name: "a resource that is rejected", steps: list{`{"read":"x://1","expect_error":{"code":-32002}}`}, answers: answers(rpcError(-32002, "resource not found")), want: list{"1: pass"}},
 
@@ -107,39 +121,59 @@ func TestScript(t *testing.T) {
 		{name: "an unknown tool that is known", steps: list{`{"call":"t","expect_error":{"kind":"unknown_tool"}}`}, want: list{`1: wrong_error: not called: want tool "t" to be unknown, but the listing has it`}, verdict: eval.Fail},
 
 		// Variables.
-		{name: "an extracted value keeps its type", steps: list{
-			`{"call":"a","extract":{"region":"region","n":"n","items":"$.items","all":"$.items[*].id"}}`,
-			`{"call":"b","arguments":{"r":"{{region}}","n":"{{n}}","i":"{{items}}","t":"n={{n}}","all":"{{all}}","own":"{{own}}"}}`,
-		}, answers: answers(texts(`{"region":"EU","n":9007199254740993,"items":[{"id":1},{"id":2}]}`), texts("x")), vars: map[string]string{"own": `true`},
+		{
+			name: "an extracted value keeps its type", steps: list{
+				`{"call":"a","extract":{"region":"region","n":"n","items":"$.items","all":"$.items[*].id"}}`,
+				`{"call":"b","arguments":{"r":"{{region}}","n":"{{n}}","i":"{{items}}","t":"n={{n}}","all":"{{all}}","own":"{{own}}"}}`,
+			}, answers: answers(texts(`{"region":"EU","n":9007199254740993,"items":[{"id":1},{"id":2}]}`), texts("x")), vars: map[string]string{"own": `true`},
 			want:     list{"1: pass", "2: pass"},
-			requests: list{"a ", `b {"all":[1,2],"i":[{"id":1},{"id":2}],"n":9007199254740993,"own":true,"r":"EU","t":"n=9007199254740993"}`}},
-		{name: "a literal key comes before a path", steps: list{`{"call":"a","extract":{"x":"a.b"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"a.b":1,"a":{"b":2}}`), texts("x")),
-			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":1}`}},
-		{name: "an extracted value comes before a var", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":1}`), texts("x")), vars: map[string]string{"x": "2"},
-			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":1}`}},
-		{name: "an extract that finds nothing fails its step; who needs it is not called; the others run", steps: list{
-			`{"id":"look","call":"a","extract":{"region":"primaryRegion"}}`, `{"id":"use","call":"b","arguments":{"r":"{{region}}"}}`, `{"id":"other","call":"c"}`,
-		}, answers: answers(texts(`{"region":"EU"}`), texts("x")),
+			requests: list{"a ", `b {"all":[1,2],"i":[{"id":1},{"id":2}],"n":9007199254740993,"own":true,"r":"EU","t":"n=9007199254740993"}`},
+		},
+		{
+			name: "a literal key comes before a path", steps: list{`{"call":"a","extract":{"x":"a.b"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"a.b":1,"a":{"b":2}}`), texts("x")),
+			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":1}`},
+		},
+		{
+			name: "an extracted value comes before a var", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":1}`), texts("x")), vars: map[string]string{"x": "2"},
+			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":1}`},
+		},
+		{
+			name: "an extract that finds nothing fails its step; who needs it is not called; the others run", steps: list{
+				`{"id":"look","call":"a","extract":{"region":"primaryRegion"}}`, `{"id":"use","call":"b","arguments":{"r":"{{region}}"}}`, `{"id":"other","call":"c"}`,
+			}, answers: answers(texts(`{"region":"EU"}`), texts("x")),
 			want: list{
 				`look: extract_missing: extract region: nothing at primaryRegion in {"region":"EU"}`,
 				"use: variable_missing: not called: {{region}} has no value; step look should have extracted it", "other: pass",
-			}, requests: list{"a ", "c "}, verdict: eval.Fail},
-		{name: "a failed expectation still extracts", steps: list{`{"call":"a","expect":{"s":1},"extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"s":2,"x":"y"}`), texts("x")),
-			want: list{"1: mismatch: s: want 1, got 2", "2: pass"}, requests: list{"a ", `b {"x":"y"}`}, verdict: eval.Fail},
+			}, requests: list{"a ", "c "}, verdict: eval.Fail,
+		},
+		{
+			name: "a failed expectation still extracts", steps: list{`{"call":"a","expect":{"s":1},"extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"s":2,"x":"y"}`), texts("x")),
+			want: list{"1: mismatch: s: want 1, got 2", "2: pass"}, requests: list{"a ", `b {"x":"y"}`}, verdict: eval.Fail,
+		},
 		{name: "a variable that no step extracts", steps: list{`{"call":"a","arguments":{"x":"{{x}}"}}`}, want: list{"1: variable_missing: not called: {{x}} has no value, and no step extracts it"}, verdict: eval.Fail},
 		{name: "variables in expectations", steps: list{`{"call":"a","expect":{"x":"{{x}}"},"expect_text":{"$contains":"{{y}}"}}`}, answers: answers(texts(`{"x":7}`)), vars: map[string]string{"x": "7", "y": `"x"`}, want: list{"1: pass"}},
 		{name: "a var may be a matcher", steps: list{`{"call":"a","expect":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":7}`)), vars: map[string]string{"x": `{"$gte":5}`}, want: list{"1: pass"}},
-		{name: "an extracted value is never a matcher", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","expect":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":{"$any":true}}`)),
+		{
+			name: "an extracted value is never a matcher", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","expect":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":{"$any":true}}`)),
 			want:    list{"1: pass", "2: mismatch: not called: the value of {{x}} has a key that begins with $, which an expectation would take for a matcher"},
-			verdict: eval.Fail},
-		{name: "an extracted value is never a placeholder", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":"{{secret}}"}`), texts("")), vars: map[string]string{"secret": `"s"`},
-			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":"{{secret}}"}`}},
+			verdict: eval.Fail,
+		},
+		{
+			name: "an extracted value is never a placeholder", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":"{{secret}}"}`), texts("")), vars: map[string]string{"secret": `"s"`},
+			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":"{{secret}}"}`},
+		},
+		{name: "an extracted value as all the arguments", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":"{{x}}"}`}, answers: answers(texts(`{"x":{"id":1}}`), texts("")),
+			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"id":1}`}},
+		{name: "arguments that turn out to be no object", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":"{{x}}"}`}, answers: answers(texts(`{"x":[1]}`)),
+			want: list{"1: pass", "2: mismatch: not called: want an object of arguments, got [1]"}, verdict: eval.Fail},
 		{name: "variables in an expected error", steps: list{`{"call":"a","expect_error":{"contains":"{{x}}"}}`}, answers: answers(toolError("no ORD-1")), vars: map[string]string{"x": `"ORD-1"`}, want: list{"1: pass"}},
 
 		// Resources.
-		{name: "an exact opaque URI is handed over", steps: list{`{"call":"a","extract":{"uri":"report"}}`, `{"read":"{{uri}}","expect":{"ok":true},"expect_text":{"$contains":"ok"},"expect_count":1}`},
+		{
+			name: "an exact opaque URI is handed over", steps: list{`{"call":"a","extract":{"uri":"report"}}`, `{"read":"{{uri}}","expect":{"ok":true},"expect_text":{"$contains":"ok"},"expect_count":1}`},
 			answers: answers(texts(`{"report":"demo://r/%7e?q=A b&x#y"}`), result(`{"contents":[{"uri":"demo://r","mimeType":"application/json","text":"{\"ok\":true}"}]}`)),
-			want:    list{"1: pass", "2: pass"}, requests: list{"a ", "read demo://r/%7e?q=A b&x#y"}},
+			want:    list{"1: pass", "2: pass"}, requests: list{"a ", "read demo://r/%7e?q=A b&x#y"},
+		},
 		{name: "a blob is its base64", steps: list{`{"read":"x://1","expect":"AAEC","expect_text":"AAEC"}`}, answers: answers(result(`{"contents":[{"uri":"x://1","blob":"AAEC"}]}`)), want: list{"1: pass"}},
 
 		// Polling.
@@ -151,34 +185,46 @@ func TestScript(t *testing.T) {
 		{name: "a failure ends the polling", steps: list{`{"call":"j","repeat_until":{"path":"state","equals":"done"}}`}, answers: answers(failed(eval.ReasonTimeout, "after 1s")), want: list{`1: call_timeout: no answer: after 1s (call_timeout)`}, verdict: eval.Fail},
 
 		// Pages.
-		{name: "follows the cursor", steps: list{`{"call":"l","arguments":{"q":"x"},"collect":{"items":"items","next":"next","unique":"id"},"expect":[{"id":1},{"id":2},{"id":3}],"expect_count":3,"extract":{"last":"$[2].id"}}`},
+		{
+			name: "follows the cursor", steps: list{`{"call":"l","arguments":{"q":"x"},"collect":{"items":"items","next":"next","unique":"id"},"expect":[{"id":1},{"id":2},{"id":3}],"expect_count":3,"extract":{"last":"$[2].id"}}`},
 			answers: answers(texts(`{"items":[{"id":1}],"next":"c2"}`), texts(`{"items":[{"id":2},{"id":3}],"next":7}`), texts(`{"items":[],"next":null}`)),
-			want:    list{"1: pass"}, requests: list{`l {"q":"x"}`, `l {"cursor":"c2","q":"x"}`, `l {"cursor":7,"q":"x"}`}},
-		{name: "an argument of another name, an empty cursor ends", steps: list{`{"call":"l","collect":{"items":"$","next":"$[0].more","argument":"after"}}`}, answers: answers(texts(`[{"more":"a"}]`), texts(`[{"more":""}]`)),
-			want: list{"1: pass"}, requests: list{"l ", `l {"after":"a"}`}},
+			want:    list{"1: pass"}, requests: list{`l {"q":"x"}`, `l {"cursor":"c2","q":"x"}`, `l {"cursor":7,"q":"x"}`},
+		},
+		{
+			name: "an argument of another name, an empty cursor ends", steps: list{`{"call":"l","collect":{"items":"$","next":"$[0].more","argument":"after"}}`}, answers: answers(texts(`[{"more":"a"}]`), texts(`[{"more":""}]`)),
+			want: list{"1: pass"}, requests: list{"l ", `l {"after":"a"}`},
+		},
 		{name: "a cursor that comes again", steps: list{`{"call":"l","collect":{"items":"items","next":"next"}}`}, answers: answers(texts(`{"items":[1],"next":"a"}`), texts(`{"items":[1],"next":"a"}`)), want: list{`1: pages_endless: page 2: want a new cursor, got "a" again`}, verdict: eval.Fail},
 		{name: "more pages than allowed", steps: list{`{"call":"l","collect":{"items":"items","next":"next","max":2}}`}, answers: answers(texts(`{"items":[],"next":"a"}`), texts(`{"items":[],"next":"b"}`)), want: list{`1: pages_endless: want an end after at most 2 pages, got a cursor for another one`}, verdict: eval.Fail},
 		{name: "just as many pages as allowed", steps: list{`{"call":"l","collect":{"items":"items","next":"next","max":2}}`}, answers: answers(texts(`{"items":[],"next":"a"}`), texts(`{"items":[]}`)), want: list{"1: pass"}},
-		{name: "an item that comes twice", steps: list{`{"call":"l","collect":{"items":"items","next":"next","unique":"id"}}`}, answers: answers(texts(`{"items":[{"id":"A"},{"id":"B"}],"next":"a"}`), texts(`{"items":[{"id":"A"}]}`)),
-			want: list{`1: not_unique: item 3: want a new value at id, got "A", which item 1 has`}, verdict: eval.Fail},
+		{
+			name: "an item that comes twice", steps: list{`{"call":"l","collect":{"items":"items","next":"next","unique":"id"}}`}, answers: answers(texts(`{"items":[{"id":"A"},{"id":"B"}],"next":"a"}`), texts(`{"items":[{"id":"A"}]}`)),
+			want: list{`1: not_unique: item 3: want a new value at id, got "A", which item 1 has`}, verdict: eval.Fail,
+		},
 		{name: "an item without the value", steps: list{`{"call":"l","collect":{"items":"items","next":"next","unique":"id"}}`}, answers: answers(texts(`{"items":[{"x":1}]}`)), want: list{`1: not_unique: item 1: want a value at id, got {"x":1}`}, verdict: eval.Fail},
 		{name: "a page without items", steps: list{`{"call":"l","collect":{"items":"items","next":"next"}}`}, answers: answers(texts(`{"item":[]}`)), want: list{`1: mismatch: page 1: want an array at items, got {"item":[]}`}, verdict: eval.Fail},
 		{name: "a rejected page", steps: list{`{"call":"l","collect":{"items":"items","next":"next"}}`}, answers: answers(texts(`{"items":[],"next":"a"}`), toolError("stale cursor")), want: list{`1: unexpected_error: want an answer, got the rejection "stale cursor"`}, verdict: eval.Fail},
-		{name: "pages add up to a list", steps: list{`{"call":"a","extract":{"all":"items"}}`, `{"call":"l","collect":{"items":"items","next":"next","same_as":"all"}}`},
-			answers: answers(texts(`{"items":[{"id":1},{"$any":true}]}`), texts(`{"items":[{"id":1.0}],"next":"a"}`), texts(`{"items":[{"$any":true}]}`)), want: list{"1: pass", "2: pass"}},
+		{
+			name: "pages add up to a list", steps: list{`{"call":"a","extract":{"all":"items"}}`, `{"call":"l","collect":{"items":"items","next":"next","same_as":"all"}}`},
+			answers: answers(texts(`{"items":[{"id":1},{"$any":true}]}`), texts(`{"items":[{"id":1.0}],"next":"a"}`), texts(`{"items":[{"$any":true}]}`)), want: list{"1: pass", "2: pass"},
+		},
 		{name: "pages in another order", steps: list{`{"call":"l","collect":{"items":"items","next":"next","same_as":"all"}}`}, vars: map[string]string{"all": "[1,2]"}, answers: answers(texts(`{"items":[2,1]}`)), want: list{"1: not_same: not the list {{all}}: item 1: want 1, got 2"}, verdict: eval.Fail},
 		{name: "pages that lack an item", steps: list{`{"call":"l","collect":{"items":"items","next":"next","same_as":"all"}}`}, vars: map[string]string{"all": "[1,2]"}, answers: answers(texts(`{"items":[1]}`)), want: list{"1: not_same: not the list {{all}}: want 2 items, got 1"}, verdict: eval.Fail},
 		{name: "pages like a list that nobody extracted", steps: list{`{"call":"l","collect":{"items":"items","next":"next","same_as":"all"}}`}, want: list{"1: variable_missing: not called: {{all}} has no value, and no step extracts it"}, verdict: eval.Fail},
 		{name: "pages like something that is no list", steps: list{`{"call":"l","collect":{"items":"items","next":"next","same_as":"all"}}`}, vars: map[string]string{"all": "1"}, answers: answers(texts(`{"items":[1]}`)), want: list{"1: not_same: want the list {{all}}, which is 1 and no list"}, verdict: eval.Fail},
 
 		// The end of a session.
-		{name: "after a crash the rest fails uncalled", steps: list{`{"call":"a"}`, `{"call":"b"}`, `{"read":"x://1"}`}, answers: answers(texts("x"), failed(eval.ReasonServerCrashed, "signal: killed")),
+		{
+			name: "after a crash the rest fails uncalled", steps: list{`{"call":"a"}`, `{"call":"b"}`, `{"read":"x://1"}`}, answers: answers(texts("x"), failed(eval.ReasonServerCrashed, "signal: killed")),
 			want:    list{"1: pass", "2: server_crashed: no answer: signal: killed (server_crashed)", "3: server_crashed: not called: the server's session had ended: signal: killed (server_crashed)"},
-			verdict: eval.Fail, stop: eval.StopServerLost},
+			verdict: eval.Fail, stop: eval.StopServerLost,
+		},
 		{name: "after a timeout the rest is called", steps: list{`{"call":"a"}`, `{"call":"b"}`}, answers: answers(failed(eval.ReasonTimeout, "30s"), texts("x")), want: list{"1: call_timeout: no answer: 30s (call_timeout)", "2: pass"}, verdict: eval.Fail},
 		{name: "a failure of the farm is an error and ends the trial", steps: list{`{"call":"a"}`, `{"call":"b"}`}, answers: answers(failed(eval.ReasonUnauthorized, "401")), want: list{"1: unauthorized: no answer: 401 (unauthorized)"}, verdict: eval.Error, stop: eval.StopNotStarted},
-		{name: "a failure of the farm outranks a step that failed", steps: list{`{"call":"a","expect_count":2}`, `{"call":"b"}`}, answers: answers(texts("x"), failed(eval.ReasonUnreachable, "refused")),
-			want: list{"1: count_mismatch: want 2 items, got 1", "2: unreachable: no answer: refused (unreachable)"}, verdict: eval.Error, stop: eval.StopServerLost},
+		{
+			name: "a failure of the farm outranks a step that failed", steps: list{`{"call":"a","expect_count":2}`, `{"call":"b"}`}, answers: answers(texts("x"), failed(eval.ReasonUnreachable, "refused")),
+			want: list{"1: count_mismatch: want 2 items, got 1", "2: unreachable: no answer: refused (unreachable)"}, verdict: eval.Error, stop: eval.StopServerLost,
+		},
 		{name: "cancelled by the session", steps: list{`{"call":"a"}`, `{"call":"b"}`, `{"call":"c"}`}, answers: answers(texts("x"), eval.Outcome{Kind: eval.OutcomeCancelled, Detail: "drain"}), want: list{"1: pass"}, verdict: eval.Unfinished, stop: eval.StopCancelled},
 		{name: "no steps are no pass", verdict: eval.Error},
 	}
@@ -220,14 +266,22 @@ func TestListingThatCannotBeHad(t *testing.T) {
 		verdict eval.Verdict
 		stop    eval.StopReason
 	}{
-		{name: "timeout", listing: failed(eval.ReasonTimeout, "30s"), verdict: eval.Fail, stop: eval.StopDone,
-			want: []string{"1: call_timeout: not called: tools/list: no answer: 30s (call_timeout)", "2: call_timeout: not called: tools/list: no answer: 30s (call_timeout)"}},
-		{name: "crash", listing: failed(eval.ReasonServerCrashed, "exit 1"), verdict: eval.Fail, stop: eval.StopServerLost,
-			want: []string{"1: server_crashed: not called: tools/list: no answer: exit 1 (server_crashed)", "2: server_crashed: not called: the server's session had ended: exit 1 (server_crashed)"}},
-		{name: "unauthorized", listing: failed(eval.ReasonUnauthorized, "401"), verdict: eval.Error, stop: eval.StopNotStarted,
-			want: []string{"1: unauthorized: not called: tools/list: no answer: 401 (unauthorized)"}},
-		{name: "rejected", listing: rpcError(-32601, "Method not found"), verdict: eval.Fail, stop: eval.StopDone,
-			want: []string{`1: unexpected_error: not called: tools/list: want an answer, got the rejection "Method not found"`, `2: unexpected_error: not called: tools/list: want an answer, got the rejection "Method not found"`}},
+		{
+			name: "timeout", listing: failed(eval.ReasonTimeout, "30s"), verdict: eval.Fail, stop: eval.StopDone,
+			want: []string{"1: call_timeout: not called: tools/list: no answer: 30s (call_timeout)", "2: call_timeout: not called: tools/list: no answer: 30s (call_timeout)"},
+		},
+		{
+			name: "crash", listing: failed(eval.ReasonServerCrashed, "exit 1"), verdict: eval.Fail, stop: eval.StopServerLost,
+			want: []string{"1: server_crashed: not called: tools/list: no answer: exit 1 (server_crashed)", "2: server_crashed: not called: the server's session had ended: exit 1 (server_crashed)"},
+		},
+		{
+			name: "unauthorized", listing: failed(eval.ReasonUnauthorized, "401"), verdict: eval.Error, stop: eval.StopNotStarted,
+			want: []string{"1: unauthorized: not called: tools/list: no answer: 401 (unauthorized)"},
+		},
+		{
+			name: "rejected", listing: rpcError(-32601, "Method not found"), verdict: eval.Fail, stop: eval.StopDone,
+			want: []string{`1: unexpected_error: not called: tools/list: want an answer, got the rejection "Method not found"`, `2: unexpected_error: not called: tools/list: want an answer, got the rejection "Method not found"`},
+		},
 		{name: "cancelled", listing: eval.Outcome{Kind: eval.OutcomeCancelled}, verdict: eval.Unfinished, stop: eval.StopCancelled},
 	}
 	for _, test := range tests {
@@ -284,13 +338,19 @@ func TestToolCallLimit(t *testing.T) {
 		stop    eval.StopReason
 	}{
 		{name: "not reached", steps: []string{`{"call":"a"}`, `{"call":"b"}`}, calls: 2, want: []string{"1: pass", "2: pass"}, verdict: eval.Pass, stop: eval.StopDone},
-		{name: "steps beyond it fail uncalled", steps: []string{`{"call":"a"}`, `{"call":"b"}`, `{"call":"c"}`, `{"call":"d"}`}, calls: 2,
-			want: []string{"1: pass", "2: pass", "3: limit: " + limit, "4: limit: not called: " + limit}, verdict: eval.Fail, message: "step 3: " + limit, stop: eval.StopToolCallLimit},
+		{
+			name: "steps beyond it fail uncalled", steps: []string{`{"call":"a"}`, `{"call":"b"}`, `{"call":"c"}`, `{"call":"d"}`}, calls: 2,
+			want: []string{"1: pass", "2: pass", "3: limit: " + limit, "4: limit: not called: " + limit}, verdict: eval.Fail, message: "step 3: " + limit, stop: eval.StopToolCallLimit,
+		},
 		{name: "in the middle of polling", steps: []string{`{"call":"a","repeat_until":{"path":"x","equals":1}}`}, calls: 2, want: []string{"1: limit: " + limit}, verdict: eval.Fail, message: limit, stop: eval.StopToolCallLimit},
-		{name: "on_limit fail outranks other failures", steps: []string{`{"call":"a","expect":1}`, `{"call":"b"}`, `{"call":"c"}`}, onLimit: eval.OnLimitFail, calls: 2,
-			want: []string{"1: mismatch: want 1, got {}", "2: pass", "3: limit: " + limit}, verdict: eval.Fail, message: limit, stop: eval.StopToolCallLimit},
-		{name: "on_limit score tells the first failure", steps: []string{`{"call":"a","expect":1}`, `{"call":"b"}`, `{"call":"c"}`}, onLimit: eval.OnLimitScore, calls: 2,
-			want: []string{"1: mismatch: want 1, got {}", "2: pass", "3: limit: " + limit}, verdict: eval.Fail, message: "step 1: want 1, got {}", stop: eval.StopToolCallLimit},
+		{
+			name: "on_limit fail outranks other failures", steps: []string{`{"call":"a","expect":1}`, `{"call":"b"}`, `{"call":"c"}`}, onLimit: eval.OnLimitFail, calls: 2,
+			want: []string{"1: mismatch: want 1, got {}", "2: pass", "3: limit: " + limit}, verdict: eval.Fail, message: limit, stop: eval.StopToolCallLimit,
+		},
+		{
+			name: "on_limit score tells the first failure", steps: []string{`{"call":"a","expect":1}`, `{"call":"b"}`, `{"call":"c"}`}, onLimit: eval.OnLimitScore, calls: 2,
+			want: []string{"1: mismatch: want 1, got {}", "2: pass", "3: limit: " + limit}, verdict: eval.Fail, message: "step 1: want 1, got {}", stop: eval.StopToolCallLimit,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

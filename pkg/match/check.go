@@ -13,7 +13,7 @@ import (
 )
 
 // A Problem is a place in an expectation that cannot be decided.
-type Problem struct {
+type Problem struct { //nolint:errname // it is a finding about a suite file and is reported as one
 	// Pointer is the JSON pointer (RFC 6901) of the place.
 	Pointer string
 	// Message is one line for people.

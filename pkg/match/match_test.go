@@ -10,11 +10,11 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/match"
 )
 
-func decode(t testing.TB, raw string) any {
-	t.Helper()
+func decode(tb testing.TB, raw string) any {
+	tb.Helper()
 	v, err := eval.Decode([]byte(raw))
 	if err != nil {
-		t.Fatalf("%s: %v", raw, err)
+		tb.Fatalf("%s: %v", raw, err)
 	}
 	return v
 }

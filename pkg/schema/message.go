@@ -16,8 +16,8 @@ const maxProblems = 3
 // shorten makes one line of a validation error, which is a tree, and leaves
 // other errors alone.
 func shorten(err error) error {
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
 		return err
 	}
 	problems := collect(invalid)

@@ -37,8 +37,7 @@ func Compile(raw []byte) (*Schema, error) {
 	}
 	compiled, err := c.Compile(name)
 	if err != nil {
-		var invalid *jsonschema.SchemaValidationError
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 			err = invalid.Err
 		}
 		return nil, fmt.Errorf("compile schema: %w", shorten(err))

@@ -3,6 +3,7 @@ package vars
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -109,7 +110,7 @@ func decode(raw json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("decode JSON: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("decode JSON: text after the value")
+		return nil, errors.New("decode JSON: text after the value")
 	}
 	return tree, nil
 }
