@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -74,6 +75,7 @@ func parse(raw string) (address, error) {
 		}
 		fo.PoolSize = max(fo.PoolSize, poolSize)
 		fo.ContextTimeoutEnabled = true
+		fo.ReadTimeout = cmp.Or(fo.ReadTimeout, readTimeout)
 		a.show = fmt.Sprintf("%s (sentinel, master %s)", u.Host, query.Get("master_name"))
 		a.open = func(probe bool) redis.UniversalClient {
 			c := *fo
@@ -90,6 +92,7 @@ func parse(raw string) (address, error) {
 		}
 		co.PoolSize = max(co.PoolSize, poolSize)
 		co.ContextTimeoutEnabled = true
+		co.ReadTimeout = cmp.Or(co.ReadTimeout, readTimeout)
 		co.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		a.show = strings.Join(co.Addrs, ",") + " (cluster)"
 		a.open = func(probe bool) redis.UniversalClient {
@@ -108,6 +111,7 @@ func parse(raw string) (address, error) {
 		a.show = so.Addr
 		so.PoolSize = max(so.PoolSize, poolSize)
 		so.ContextTimeoutEnabled = true
+		so.ReadTimeout = cmp.Or(so.ReadTimeout, readTimeout)
 		so.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 		a.open = func(probe bool) redis.UniversalClient {
 			c := *so
@@ -127,6 +131,10 @@ func clone(c *tls.Config) *tls.Config {
 	}
 	return c.Clone()
 }
+
+// readTimeout is how long an answer may take. A command is sent four times, so a
+// server that hangs is given up after a quarter of a claim's lease.
+const readTimeout = 3 * time.Second
 
 // probeTimeout is long for a handshake, and short enough that a wrong address
 // is told before a person gives up: five tries end within half a minute.

@@ -2,11 +2,8 @@ package asynqjobs
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // A contact remembers since when the scheduler has been in touch with Redis
@@ -30,15 +27,16 @@ func (c *contact) watch(ctx context.Context, fn func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	var reply redis.Error
 	switch {
-	case err == nil || errors.As(err, &reply):
+	case err == nil:
 		// An answer that took long hides a break that the client sat out.
 		if c.broken || now.Sub(begin) > c.lease/4 || now.Sub(c.last) > c.lease {
 			c.since = now
 		}
 		c.broken, c.last = false, now
 	case ctx.Err() == nil:
+		// An error that Redis answers counts too: it is loading, or full, or has no
+		// master, and then beats fail as well.
 		c.broken = true
 	}
 	return err

@@ -39,6 +39,17 @@ func (q *Queue) Enqueue(ctx context.Context, js []jobs.Job) error {
 	if len(js) == 0 {
 		return nil
 	}
+	tasks := make([]*asynq.Task, len(js))
+	for i, j := range js {
+		payload, err := json.Marshal(j)
+		if err != nil {
+			return fmt.Errorf("enqueue %s: %w", j.Key(), err)
+		}
+		if len(payload) > maxPayload {
+			return fmt.Errorf("enqueue %s: the job takes %d bytes, at most %d are allowed", j.Key(), len(payload), maxPayload)
+		}
+		tasks[i] = asynq.NewTaskWithHeaders(taskType, payload, q.o.Headers(j), asynq.TaskID(j.Key()))
+	}
 	client := q.client
 	if len(js) > 1 {
 		// asynq has no batches, but this client makes some of concurrent commands.
@@ -48,31 +59,22 @@ func (q *Queue) Enqueue(ctx context.Context, js []jobs.Job) error {
 	}
 	// A new one each time, because it remembers having registered the queue, which a
 	// wiped Redis does not.
-	tasks := asynq.NewClientFromRedisClient(client)
+	queue := asynq.NewClientFromRedisClient(client)
 	return q.contact.watch(ctx, func() error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.SetLimit(together)
-		for _, j := range js {
-			g.Go(func() error { return q.enqueue(ctx, tasks, j) })
+		for i, task := range tasks {
+			g.Go(func() error {
+				_, err := queue.EnqueueContext(ctx, task,
+					asynq.Queue(q.keys.queue()), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
+				if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
+					return fmt.Errorf("enqueue %s: %w", js[i].Key(), err)
+				}
+				return nil
+			})
 		}
 		return g.Wait()
 	})
-}
-
-func (q *Queue) enqueue(ctx context.Context, tasks *asynq.Client, j jobs.Job) error {
-	payload, err := json.Marshal(j)
-	if err != nil {
-		return fmt.Errorf("enqueue %s: %w", j.Key(), err)
-	}
-	if len(payload) > maxPayload {
-		return fmt.Errorf("enqueue %s: the job takes %d bytes, at most %d are allowed", j.Key(), len(payload), maxPayload)
-	}
-	_, err = tasks.EnqueueContext(ctx, asynq.NewTaskWithHeaders(taskType, payload, q.o.Headers(j)),
-		asynq.Queue(q.keys.queue()), asynq.TaskID(j.Key()), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
-	if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
-		return fmt.Errorf("enqueue %s: %w", j.Key(), err)
-	}
-	return nil
 }
 
 // Delete implements [jobs.Queue].

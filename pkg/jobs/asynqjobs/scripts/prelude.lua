@@ -23,7 +23,7 @@ local function claim_of(claims, ordinal)
 end
 
 local function set_claim(claims, ordinal, attempt, uid, till, worker)
-  redis.call('HSET', claims, ordinal, string.format('%d|%s|%.0f|%s', attempt, uid, till, worker))
+  redis.call('HSET', claims, ordinal, string.format('%d', attempt) .. '|' .. uid .. '|' .. string.format('%.0f', till) .. '|' .. worker)
 end
 
 -- Is the trial in the hands of a later attempt? Redis may have forgotten which
