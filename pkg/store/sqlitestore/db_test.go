@@ -313,6 +313,9 @@ func TestCollectCompletes(t *testing.T) {
 	if _, err := db.write.ExecContext(t.Context(), `DELETE FROM runs; INSERT INTO collected VALUES ('r')`); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.CreateRun(t.Context(), run, nil); err == nil || !strings.Contains(err.Error(), "still being deleted") {
+		t.Errorf("got error %v for a new run with an id that is being deleted, want one that says so", err)
+	}
 	c, err := db.Collect(t.Context(), time.Now().Add(time.Hour), false)
 	if err != nil {
 		t.Fatal(err)

@@ -52,6 +52,14 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 	} else if n == 0 {
 		return sameRun(ctx, b.tx, r)
 	}
+	var emptying bool
+	err = b.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM collected WHERE run = ?)`, r.ID).Scan(&emptying)
+	if err == nil && emptying {
+		err = fmt.Errorf("a run with this id is still being deleted")
+	}
+	if err != nil {
+		return err
+	}
 	if err := putBlobs(ctx, b, blobs); err != nil {
 		return err
 	}

@@ -120,11 +120,13 @@ func (db *DB) Release(ctx context.Context, run string) (int, error) {
 
 // Retry clears the standing results with one of the verdicts and makes their
 // trials due again, with the next attempt number and no failures or losses
-// counted. A done run is taken back to running if any trial of its plan has no
-// result then: the ones cleared, and the ones that a cancel or a budget kept
-// from ending or from starting. It returns how many trials are due because of
-// it. Only error, unjudged and unfinished can be retried: to run a failed trial
-// again until it passes would bias the rates.
+// counted. It returns how many trials are outstanding then: the ones cleared,
+// and those that had not ended. Trials never dispatched are not among them.
+//
+// A done run goes back to running if any trial of its plan has no result then,
+// also one that a cancel kept from starting. Attempts that were out when it
+// ended are void. Only error, unjudged and unfinished can be retried: to run a
+// failed trial again until it passes would bias the rates.
 func (db *DB) Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error) {
 	n := 0
 	err := db.change(ctx, func(tx *sql.Tx) error {
@@ -152,39 +154,44 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int,
 		args = append(args, v)
 	}
 	in := strings.TrimSuffix(strings.Repeat("?, ", len(vs)), ", ")
-	res, err := tx.ExecContext(ctx, `
+	_, err := tx.ExecContext(ctx, `
 		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL
 		WHERE run = ?1 AND result IN (SELECT uid FROM attempts WHERE run = ?1 AND verdict IN (`+in+`))`, args...)
 	if err != nil {
 		return 0, err
 	}
-	cleared, err := res.RowsAffected()
-	if err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (`+in+`)`, args...); err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (`+in+`)`, args...)
-	if err != nil || state != eval.RunDone {
-		return int(cleared), err
+	if state == eval.RunDone {
+		if err := reopen(ctx, tx, run, trials); err != nil {
+			return 0, err
+		}
 	}
+	var open int
+	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, run).Scan(&open)
+	return open, err
+}
 
+// reopen takes a done run back to running, unless all its trials have results.
+func reopen(ctx context.Context, tx *sql.Tx, run string, trials int) error {
 	var standing int
-	err = tx.QueryRowContext(ctx, `SELECT coalesce(sum(n), 0) FROM counts WHERE run = ?`, run).Scan(&standing)
-	if err != nil || standing == trials {
-		return 0, err
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(n), 0) FROM counts WHERE run = ?`, run).Scan(&standing)
+	if err != nil || standing >= trials {
+		return err
 	}
-	// Nobody works on a done run: its open attempts are void.
 	_, err = tx.ExecContext(ctx, `
 		UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + (state = 'dispatched'),
 			not_before = 0, hold = 0, failures = 0, losses = 0, reported = 0
 		WHERE run = ? AND state <> 'done'`, run)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	_, err = tx.ExecContext(ctx, `
 		UPDATE runs SET control = ?, outcome = '', verdict = '', exit_code = 0, summary = '', finished = 0 WHERE id = ?`,
 		eval.ControlRun, run)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return trials - standing, moveRun(ctx, tx, run, eval.RunRunning)
+	return moveRun(ctx, tx, run, eval.RunRunning)
 }

@@ -41,6 +41,8 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Trials/RetryVerdicts", testRetryVerdicts},
 		{"Trials/RetryCancelled", testRetryCancelled},
 		{"Trials/RetryNothing", testRetryNothing},
+		{"Trials/RetryNeverDispatched", testRetryNeverDispatched},
+		{"Trials/RetryRunning", testRetryRunning},
 		{"Results/RoundTrip", testResultRoundTrip},
 		{"Results/Duplicates", testDuplicates},
 		{"Results/Superseded", testSuperseded},

@@ -139,7 +139,7 @@ func testRetryVerdicts(t *testing.T, s store.Store) {
 
 	n, err = s.Retry(t.Context(), run1, []eval.Verdict{eval.Error, eval.Unfinished})
 	must(t, err)
-	equal(t, "retried by a second Retry", n, 0)
+	equal(t, "outstanding after a second Retry", n, 2)
 
 	// The attempt that was retried can count no more, the next one does.
 	late := record(run1, 2, 1, eval.Pass)
@@ -171,7 +171,7 @@ func testRetryCancelled(t *testing.T, s store.Store) {
 
 	n, err := s.Retry(t.Context(), run1, nil)
 	must(t, err)
-	equal(t, "due", n, 5)
+	equal(t, "due, apart from the two never dispatched", n, 3)
 	equal(t, "outstanding", outstanding(t, s, run1), []store.Trial{
 		{Run: run1, Ordinal: 1, Attempt: 2, State: store.Waiting},
 		{Run: run1, Ordinal: 2, Attempt: 2, State: store.Waiting},
@@ -194,8 +194,41 @@ func testRetryNothing(t *testing.T, s store.Store) {
 	must(t, err)
 	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
 	must(t, err)
-	equal(t, "retried", n, 0)
+	equal(t, "due", n, 0)
 	after, err := s.Run(t.Context(), run1)
 	must(t, err)
 	equal(t, "run", after, before)
+}
+
+// A run was cancelled when all that it had dispatched was in.
+func testRetryNeverDispatched(t *testing.T, s store.Store) {
+	r := create(t, s, run1, 2)
+	dispatch(t, s, run1, 0, 1)
+	commit(t, s, record(run1, 0, 1, eval.Pass))
+	must(t, s.Finish(t.Context(), r, blob.Pack(nil)))
+	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
+	must(t, err)
+	equal(t, "due", n, 0)
+	got, err := s.Run(t.Context(), run1)
+	must(t, err)
+	equal(t, "state", got.State, eval.RunRunning)
+	equal(t, "cursor", got.Cursor, 1)
+}
+
+// Retry while the run goes on leaves attempts that are out alone.
+func testRetryRunning(t *testing.T, s store.Store) {
+	create(t, s, run1, 3)
+	must(t, s.SetState(t.Context(), run1, eval.RunPaused))
+	dispatch(t, s, run1, 0, 3)
+	commit(t, s, record(run1, 0, 1, eval.Error), record(run1, 1, 1, eval.Pass))
+	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
+	must(t, err)
+	equal(t, "due", n, 2)
+	equal(t, "outstanding", outstanding(t, s, run1), []store.Trial{
+		{Run: run1, Ordinal: 0, Attempt: 2, State: store.Waiting},
+		{Run: run1, Ordinal: 2, Attempt: 1, State: store.Dispatched},
+	})
+	got, err := s.Run(t.Context(), run1)
+	must(t, err)
+	equal(t, "state", got.State, eval.RunPaused)
 }
