@@ -162,10 +162,14 @@ func TestScript(t *testing.T) {
 			name: "an extracted value is never a placeholder", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":{"x":"{{x}}"}}`}, answers: answers(texts(`{"x":"{{secret}}"}`), texts("")), vars: map[string]string{"secret": `"s"`},
 			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"x":"{{secret}}"}`},
 		},
-		{name: "an extracted value as all the arguments", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":"{{x}}"}`}, answers: answers(texts(`{"x":{"id":1}}`), texts("")),
-			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"id":1}`}},
-		{name: "arguments that turn out to be no object", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":"{{x}}"}`}, answers: answers(texts(`{"x":[1]}`)),
-			want: list{"1: pass", "2: mismatch: not called: want an object of arguments, got [1]"}, verdict: eval.Fail},
+		{
+			name: "an extracted value as all the arguments", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":"{{x}}"}`}, answers: answers(texts(`{"x":{"id":1}}`), texts("")),
+			want: list{"1: pass", "2: pass"}, requests: list{"a ", `b {"id":1}`},
+		},
+		{
+			name: "arguments that turn out to be no object", steps: list{`{"call":"a","extract":{"x":"x"}}`, `{"call":"b","arguments":"{{x}}"}`}, answers: answers(texts(`{"x":[1]}`)),
+			want: list{"1: pass", "2: mismatch: not called: want an object of arguments, got [1]"}, verdict: eval.Fail,
+		},
 		{name: "variables in an expected error", steps: list{`{"call":"a","expect_error":{"contains":"{{x}}"}}`}, answers: answers(toolError("no ORD-1")), vars: map[string]string{"x": `"ORD-1"`}, want: list{"1: pass"}},
 
 		// Resources.
