@@ -73,8 +73,10 @@ func next(s string) (shown string, n int) {
 		return "␡", n
 	case hidden(r):
 		return fmt.Sprintf("⟦U+%04X⟧", r), n
+	case r == utf8.RuneError:
+		return "�", n
 	default:
-		return string(r), n
+		return s[:n], n
 	}
 }
 
@@ -97,56 +99,70 @@ func hidden(r rune) bool {
 	}
 }
 
-// maxSequence bounds the search for the end of an escape sequence. Real ones are
-// shorter; without a bound, text full of unfinished ones would take for ever.
-const maxSequence = 4096
-
 // sequence measures the complete escape sequence (ECMA-48) at the start of s and
 // says whether all it does is to set colours. It is 0 where there is none. An
-// unfinished sequence is none, or it would hide all the text behind it.
+// unfinished sequence is none, or it would hide the text behind it.
 func sequence(s string) (n int, colour bool) {
-	kind, body := byte(0), 0
+	if len(s) < 2 {
+		return 0, false
+	}
+	kind, body := s[1], s[2:]
 	switch {
-	case len(s) >= 2 && s[0] == 0x1b:
-		kind, body = s[1], 2
-	case len(s) >= 2 && s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f:
-		// The eight-bit form of ESC and a letter, as U+0080 to U+009F.
-		kind, body = s[1]-0x40, 2
+	case s[0] == 0x1b:
+	case control(s):
+		kind -= 0x40 // the eight-bit form of ESC and a letter
 	default:
 		return 0, false
 	}
 	switch {
 	case kind == '[':
-		for i := body; i < min(len(s), maxSequence); i++ {
-			switch c := s[i]; {
-			case c >= 0x40 && c <= 0x7e:
-				return i + 1, c == 'm'
-			case c < 0x20 || c > 0x3f:
-				return 0, false
-			}
-		}
-		return 0, false
+		return parameters(body)
 	case strings.IndexByte("]PX^_", kind) >= 0:
-		text := s[body:min(len(s), maxSequence)]
-		for i := range len(text) {
-			switch rest := text[i:]; {
-			case rest[0] == 0x07:
-				return body + i + 1, false
-			case strings.HasPrefix(rest, "\x1b\\"), strings.HasPrefix(rest, "\u009c"):
-				return body + i + 2, false
-			}
-		}
+		return payload(body), false
+	case s[0] != 0x1b:
 		return 0, false
-	case s[0] == 0x1b && kind >= 0x20 && kind <= 0x2f: // a character set, and the like
-		if len(s) >= 3 && s[2] >= 0x30 && s[2] <= 0x7e {
-			return 3, false
-		}
-		return 0, false
-	case s[0] == 0x1b && kind >= 0x30 && kind <= 0x7e:
+	case kind >= 0x20 && kind <= 0x2f && body != "" && body[0] >= 0x30 && body[0] <= 0x7e:
+		return 3, false // ESC ( B and the like: a character set
+	case kind >= 0x30 && kind <= 0x7e:
 		return 2, false
 	default:
 		return 0, false
 	}
+}
+
+// control says whether s starts with one of U+0080 to U+009F.
+func control(s string) bool {
+	return len(s) >= 2 && s[0] == 0xc2 && s[1] >= 0x80 && s[1] <= 0x9f
+}
+
+// parameters measures a control sequence from its introducer on: parameters,
+// then one final byte.
+func parameters(body string) (n int, colour bool) {
+	for i := range len(body) {
+		switch c := body[i]; {
+		case c >= 0x40 && c <= 0x7e:
+			return 2 + i + 1, c == 'm'
+		case c < 0x20 || c > 0x3f:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+// payload measures a control string from its introducer on: text up to BEL or ST.
+// Any other control character breaks it off.
+func payload(body string) int {
+	for i := range len(body) {
+		switch rest := body[i:]; {
+		case rest[0] == 0x07:
+			return 2 + i + 1
+		case strings.HasPrefix(rest, "\x1b\\"), strings.HasPrefix(rest, "\u009c"):
+			return 2 + i + 2
+		case rest[0] < 0x20, control(rest):
+			return 0
+		}
+	}
+	return 0
 }
 
 // columns is how wide a terminal shows a rune: 2 for East Asian wide characters

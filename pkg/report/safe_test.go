@@ -29,6 +29,8 @@ func TestLine(t *testing.T) {
 		{"reset", "\x1bcb", 0, "␛b"},
 		{"character set", "\x1b(0b", 0, "␛b"},
 		{"an unfinished sequence hides nothing", "\x1b]0;secret", 0, "␛]0;secret"},
+		{"a line ends a title", "\x1b]0;a\nsecret\x07", 0, "␛]0;a␊secret␇"},
+		{"an eight-bit character that starts nothing", "\u0081m", 0, "⟦U+0081⟧m"},
 		{"a sequence that is none", "\x1b[1\nx", 0, "␛[1␊x"},
 		{"an escape at the end", "x\x1b", 0, "x␛"},
 		{"lines", "a\nb\r\nc", 0, "a␊b␍␊c"},
