@@ -250,3 +250,27 @@ func sharedClient(t *testing.T, c *canary) {
 		t.Errorf("ping afterwards: %v", err)
 	}
 }
+
+// TestCanaryLostAck: asynq repeats a lost acknowledgement with a context that it
+// has cancelled itself, so the task is delivered again a minute later. That is
+// why a claim is refused when the attempt is done. asynq repeats after 5 s.
+func TestCanaryLostAck(t *testing.T) {
+	t.Parallel()
+	client := open(t, broker.Options{}).Client()
+	hook := &refusingAck{next: make(chan error, 1)}
+	client.AddHook(hook)
+	c := newCanary(t, client)
+	c.enqueue(t, "x")
+	c.serve(t, func(context.Context, *asynq.Task) error { return nil })
+	select {
+	case err := <-hook.next:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("context of the repeated acknowledgement: got %v, want it cancelled; asynq has mended it", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("asynq does not repeat the acknowledgement")
+	}
+	if got := c.state(t, "x"); got != "active" {
+		t.Errorf("state: got %s, want active", got)
+	}
+}

@@ -2,6 +2,9 @@ package asynqjobs_test
 
 import (
 	"context"
+	"io"
+	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -45,5 +48,34 @@ func (resending) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func (resending) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// refusingAck loses asynq's first report that a task is done, and tells in which
+// state the context of the next one is.
+type refusingAck struct {
+	acks atomic.Int64
+	next chan error
+}
+
+func (*refusingAck) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (r *refusingAck) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" && strings.Contains(cmd.String(), ":processed:") {
+			if r.acks.Add(1) == 1 {
+				cmd.SetErr(io.EOF)
+				return io.EOF
+			}
+			select {
+			case r.next <- ctx.Err():
+			default:
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (*refusingAck) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
