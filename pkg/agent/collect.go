@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/match"
@@ -51,9 +52,7 @@ func (r *run) collect(ctx context.Context, s eval.Step, turn *eval.Turn) (answer
 			return a, failf(eval.ReasonPagesEndless, "page %d: want a new cursor, got %s again", page, match.Show(cursor))
 		}
 		cursors[key] = true
-		if s.Arguments, failed = withCursor(s.Arguments, cmp.Or(s.Collect.Argument, defaultArgument), cursor); failed != nil {
-			return a, failed
-		}
+		s.Arguments = withCursor(s.Arguments, cmp.Or(s.Collect.Argument, defaultArgument), cursor)
 	}
 	all.value, all.blocksValue = items, items
 	if failed := unique(s.Collect.Unique, items); failed != nil {
@@ -76,18 +75,13 @@ func itemsOf(path string, value any, page int) ([]any, *failure) {
 }
 
 // withCursor adds the cursor to a call's arguments, with its type kept.
-func withCursor(raw eval.JSON, name string, cursor any) (eval.JSON, *failure) {
+func withCursor(raw eval.JSON, name string, cursor any) eval.JSON {
 	arguments := map[string]any{}
 	if len(raw) > 0 {
-		v, err := eval.Decode(raw)
-		object, ok := v.(map[string]any)
-		if err != nil || !ok {
-			return nil, failf(eval.ReasonFarm, "collect: the arguments are no JSON object: %.80s", raw)
-		}
-		arguments = object
+		maps.Copy(arguments, operand(raw).(map[string]any)) // fill has made sure of it
 	}
 	arguments[name] = cursor
-	return eval.Encode(arguments), nil
+	return eval.Encode(arguments)
 }
 
 // unique wants a different value at the path in every item.

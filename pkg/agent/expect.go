@@ -23,10 +23,10 @@ func expectations(s eval.Step, a answer) []*failure {
 // one: a server that keeps its text right and its structured content wrong has
 // broken a promise.
 func expect(s eval.Step, a answer) *failure {
-	expected, failed := operand(s.Expect)
-	if failed != nil || len(s.Expect) == 0 {
-		return failed
+	if len(s.Expect) == 0 {
+		return nil
 	}
+	expected := operand(s.Expect)
 	differences := match.Partial(expected, a.value)
 	if len(differences) == 0 {
 		return nil
@@ -40,10 +40,10 @@ func expect(s eval.Step, a answer) *failure {
 
 // expectNot forbids a match in the structured content and in the blocks.
 func expectNot(s eval.Step, a answer) *failure {
-	forbidden, failed := operand(s.ExpectNot)
-	if failed != nil || len(s.ExpectNot) == 0 {
-		return failed
+	if len(s.ExpectNot) == 0 {
+		return nil
 	}
+	forbidden := operand(s.ExpectNot)
 	for _, value := range []any{a.value, a.blocksValue} {
 		if len(match.Partial(forbidden, value)) == 0 {
 			unwanted := map[string]any{"$not": forbidden}
@@ -56,10 +56,10 @@ func expectNot(s eval.Step, a answer) *failure {
 // expectText decides on the text of all blocks. An object is one of matchers,
 // whether or not they are written with a $: a text has no fields.
 func expectText(s eval.Step, a answer) *failure {
-	expected, failed := operand(s.ExpectText)
-	if failed != nil || len(s.ExpectText) == 0 {
-		return failed
+	if len(s.ExpectText) == 0 {
+		return nil
 	}
+	expected := operand(s.ExpectText)
 	if object, ok := expected.(map[string]any); ok {
 		matchers := map[string]any{}
 		for name, operand := range object {
@@ -80,16 +80,13 @@ func expectCount(s eval.Step, a answer) *failure {
 	return failf(eval.ReasonCountMismatch, "want %d items, got %d", *s.ExpectCount, a.count()).showing(*s.ExpectCount, a.count())
 }
 
-// operand decodes an expectation; the loader has seen to it that it is JSON.
-func operand(raw eval.JSON) (any, *failure) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
+// operand decodes an expectation. Filling has written it, so that it is JSON.
+func operand(raw eval.JSON) any {
 	v, err := eval.Decode(raw)
 	if err != nil {
-		return nil, failf(eval.ReasonFarm, "the expectation cannot be read: %v", err)
+		panic(fmt.Sprintf("the filled expectation %.80q: %v", raw, err))
 	}
-	return v, nil
+	return v
 }
 
 // maxDifferences of one value are told in a message.

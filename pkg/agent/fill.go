@@ -25,6 +25,9 @@ func (r *run) fill(s eval.Step) (eval.Step, *failure) {
 	}
 	if s.RepeatUntil != nil {
 		until := *s.RepeatUntil
+		if len(until.Equals) == 0 {
+			f.fail(errors.New("repeat_until has no equals"))
+		}
 		f.expectation(&until.Equals)
 		s.RepeatUntil = &until
 	}

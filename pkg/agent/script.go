@@ -68,10 +68,12 @@ func (s Script) Run(ctx context.Context, c eval.Case, lookup vars.Lookup, tools 
 		if score.Reason == eval.ReasonCancelled {
 			break
 		}
-		r.done.Scores = append(r.done.Scores, score)
 		if score.Reason.Infra() {
+			r.stop(r.lostOrNotStarted())
+			r.done.Scores = append(r.done.Scores, score)
 			break
 		}
+		r.done.Scores = append(r.done.Scores, score)
 		if !score.Pass && c.StopOnFailure && i < len(c.Steps)-1 {
 			r.stop(eval.StopFailed)
 			break

@@ -194,6 +194,8 @@ func TestScript(t *testing.T) {
 			answers: answers(texts(`{"items":[{"id":1}],"next":"c2"}`), texts(`{"items":[{"id":2},{"id":3}],"next":7}`), texts(`{"items":[],"next":null}`)),
 			want:    list{"1: pass"}, requests: list{`l {"q":"x"}`, `l {"cursor":"c2","q":"x"}`, `l {"cursor":7,"q":"x"}`},
 		},
+		{name: "the text of all pages", steps: list{`{"call":"l","collect":{"items":"$","next":"$[1]"},"expect_text":"[1,2]\n[3]"}`}, answers: answers(texts(`[1,2]`), texts(`[3]`)), want: list{"1: pass"}},
+		{name: "a poll for nothing is the farm's fault", steps: list{`{"call":"l","repeat_until":{"path":"x"}}`}, want: list{"1: farm: fill the placeholders: repeat_until has no equals"}, verdict: eval.Error, stop: eval.StopNotStarted},
 		{
 			name: "an argument of another name, an empty cursor ends", steps: list{`{"call":"l","collect":{"items":"$","next":"$[0].more","argument":"after"}}`}, answers: answers(texts(`[{"more":"a"}]`), texts(`[{"more":""}]`)),
 			want: list{"1: pass"}, requests: list{"l ", `l {"after":"a"}`},

@@ -152,9 +152,6 @@ func (r *run) noValue(ctx context.Context, o eval.Outcome) *failure {
 		return failf(eval.ReasonCancelled, "cancelled: %s", o.Detail)
 	case eval.OutcomeFailed:
 		failed := failf(o.Reason, "no answer: %s", describe(o))
-		if o.Reason.Infra() {
-			r.stop(r.lostOrNotStarted())
-		}
 		if endsSession(o.Reason) {
 			r.stop(eval.StopServerLost)
 			r.over = failf(o.Reason, "the server's session had ended: %s", describe(o))
@@ -166,7 +163,7 @@ func (r *run) noValue(ctx context.Context, o eval.Outcome) *failure {
 	}
 }
 
-// lostOrNotStarted tells a server that went away from one that never was.
+// lostOrNotStarted tells a trial that broke off from one that never began.
 func (r *run) lostOrNotStarted() eval.StopReason {
 	if len(r.done.Scores) == 0 {
 		return eval.StopNotStarted
