@@ -30,7 +30,7 @@ type memory struct {
 }
 
 func (m *memory) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, error) {
-	time.Sleep(m.takes)
+	<-time.After(m.takes) // in the bubble's time
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -149,9 +149,9 @@ func TestBatchWaitsForCompany(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = a.Put(t.Context(), record(1)) })
-		time.Sleep(7 * time.Millisecond)
+		<-time.After(7 * time.Millisecond)
 		wg.Go(func() { _ = a.Put(t.Context(), record(2)) })
-		time.Sleep(2 * time.Millisecond)
+		<-time.After(2 * time.Millisecond)
 		wg.Go(func() { _ = a.Put(t.Context(), record(3)) })
 		wg.Wait()
 		want := [][]string{{"u0000"}, {"u0001", "u0002"}, {"u0003"}}
@@ -228,11 +228,11 @@ func TestStopLosesNothing(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range n {
 			wg.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond / 4)
+				<-time.After(time.Duration(i) * time.Millisecond / 4)
 				errs[i] = a.Put(context.Background(), record(i))
 			})
 		}
-		time.Sleep(8 * time.Millisecond)
+		<-time.After(8 * time.Millisecond)
 		stop()
 		wg.Wait()
 		stored, refused := 0, 0

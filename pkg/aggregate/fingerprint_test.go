@@ -9,7 +9,7 @@ import (
 )
 
 func TestFingerprint(t *testing.T) {
-	print := func(change func([]store.Row) []store.Row) string {
+	fingerprint := func(change func([]store.Row) []store.Row) string {
 		rs := []store.Row{
 			{Ordinal: 0, N: 1, UID: "a", Result: eval.Result{
 				Verdict: eval.Pass, TrajectoryHash: "aa",
@@ -26,7 +26,7 @@ func TestFingerprint(t *testing.T) {
 		}
 		return got
 	}
-	plain := print(func(rs []store.Row) []store.Row { return rs })
+	plain := fingerprint(func(rs []store.Row) []store.Row { return rs })
 	tests := []struct {
 		name   string
 		change func(rs []store.Row)
@@ -46,13 +46,13 @@ func TestFingerprint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := print(func(rs []store.Row) []store.Row { tt.change(rs); return rs })
+			got := fingerprint(func(rs []store.Row) []store.Row { tt.change(rs); return rs })
 			if same := got == plain; same != tt.same {
 				t.Errorf("same fingerprint after a change of %s: got %t, want %t", tt.name, same, tt.same)
 			}
 		})
 	}
-	if got := print(func(rs []store.Row) []store.Row { return rs[:1] }); got == plain {
+	if got := fingerprint(func(rs []store.Row) []store.Row { return rs[:1] }); got == plain {
 		t.Error("a missing trial left the fingerprint as it was")
 	}
 }

@@ -108,6 +108,8 @@ func (c *cell) add(r store.Row, repeat int) {
 	switch res.Verdict {
 	case eval.Pass, eval.Fail, eval.Unjudged:
 		c.latency = append(c.latency, res.Times.ToolMS)
+	case eval.Error, eval.Unfinished, eval.Skipped:
+		// Cut short by the farm: the time says nothing of the server.
 	}
 	if c.first < 0 || r.Ordinal < c.first {
 		c.first = r.Ordinal

@@ -49,9 +49,9 @@ func (f *farm) script(id string, results ...*eval.Result) {
 	f.add(eval.CaseRef{ID: id, Kind: eval.KindScript}, eval.NewVariant(nil), results...)
 }
 
-func (f *farm) document(t testing.TB) Document {
-	t.Helper()
-	rows := f.ordered(t)
+func (f *farm) document(tb testing.TB) Document {
+	tb.Helper()
+	rows := f.ordered(tb)
 	each := func(fn func(store.Row) error) error {
 		for _, r := range rows {
 			if err := fn(r); err != nil {
@@ -62,7 +62,7 @@ func (f *farm) document(t testing.TB) Document {
 	}
 	s, err := aggregate.Summarize(f.run, f.snap, each, 0)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	aggregate.Decide(&s, f.snap)
 	return Document{Summary: s, Snapshot: f.snap, Each: each}
@@ -70,8 +70,8 @@ func (f *farm) document(t testing.TB) Document {
 
 // ordered gives the rows their ordinals: the results of a cell go to its
 // repeats in order.
-func (f *farm) ordered(t testing.TB) []store.Row {
-	t.Helper()
+func (f *farm) ordered(tb testing.TB) []store.Row {
+	tb.Helper()
 	byCell := map[int][]store.Row{}
 	for _, r := range f.rows {
 		byCell[r.Ordinal] = append(byCell[r.Ordinal], r)
@@ -81,7 +81,7 @@ func (f *farm) ordered(t testing.TB) []store.Row {
 	for o := range f.snap.Plan.Trials() {
 		cell, _, err := order.At(o)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if left := byCell[cell]; len(left) > 0 {
 			left[0].Ordinal = o

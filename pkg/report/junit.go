@@ -181,7 +181,7 @@ func testCases(suite string, c eval.CellStats) []junitCase {
 		}
 		list = append(list, tc)
 	}
-	if v := verdict(c); v != eval.Pass && !(v == eval.Fail && shown) {
+	if v := verdict(c); v != eval.Pass && (v != eval.Fail || !shown) {
 		list = append(list, cellCase(suite, c))
 	}
 	return list
