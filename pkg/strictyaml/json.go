@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 )
 
@@ -13,13 +12,14 @@ import (
 // strings.
 type jsonReader struct {
 	builder
-	dec *json.Decoder
+	dec   *json.Decoder
+	place *cursor
 }
 
 func newJSONReader(src *Source) *jsonReader {
 	data := bytes.TrimPrefix(src.data, []byte("\ufeff"))
 	src = newSource(src.name, data)
-	r := &jsonReader{builder: builder{src: src}, dec: json.NewDecoder(bytes.NewReader(data))}
+	r := &jsonReader{builder: builder{src: src}, dec: json.NewDecoder(bytes.NewReader(data)), place: src.cursor()}
 	r.dec.UseNumber()
 	return r
 }
@@ -40,13 +40,13 @@ func parseJSON(src *Source) (*Node, []Problem) {
 func (r *jsonReader) next() Pos {
 	for i := int(r.dec.InputOffset()); i < len(r.src.data); i++ {
 		if strings.IndexByte(" \t\r\n,:", r.src.data[i]) < 0 {
-			return r.src.at(i)
+			return r.place.to(i)
 		}
 	}
 	return Pos{}
 }
 
-// token reads the next token; nil means that it reported why there is none.
+// token reads the next token; false means that it reported why there is none.
 func (r *jsonReader) token() (json.Token, Pos, bool) {
 	pos := r.next()
 	tok, err := r.dec.Token()
@@ -55,13 +55,15 @@ func (r *jsonReader) token() (json.Token, Pos, bool) {
 	}
 	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &syntax):
-		pos = r.src.at(min(max(0, int(syntax.Offset)-1), len(r.src.data)))
-		r.report(pos, "not valid JSON: "+syntax.Error(), "")
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case pos.source == nil:
 		r.report(r.src.at(len(r.src.data)), "the file ends in the middle of a JSON value", "")
+	case errors.As(err, &syntax):
+		// The decoder points behind the bad byte of a token, or before the
+		// white space in front of a bad token.
+		bad := min(max(r.place.offset, int(syntax.Offset)-1), len(r.src.data))
+		r.report(r.src.at(bad), "not valid JSON: "+visible(syntax.Error()), "")
 	default:
-		r.report(r.src.at(min(int(r.dec.InputOffset()), len(r.src.data))), "not valid JSON: "+visible(err.Error()), "")
+		r.report(pos, "not valid JSON: "+visible(err.Error()), "")
 	}
 	return nil, pos, false
 }

@@ -62,6 +62,7 @@ func parseCSV(src *Source) ([]*Node, []Problem) {
 	data := bytes.TrimPrefix(src.data, []byte("\ufeff"))
 	b.src = newSource(src.name, data)
 	reader := csv.NewReader(bytes.NewReader(data))
+	place := b.src.cursor()
 	var names []*Node
 	var rows []*Node
 	for {
@@ -77,7 +78,7 @@ func parseCSV(src *Source) ([]*Node, []Problem) {
 		cells := make([]*Node, len(record))
 		for i, text := range record {
 			line, column := reader.FieldPos(i)
-			pos := b.src.at(b.src.starts[line-1] + column - 1)
+			pos := place.to(b.src.starts[line-1] + column - 1)
 			cells[i] = &Node{Pos: pos, Kind: String, Text: text}
 			if !b.grow(pos, 1) {
 				return rows, b.problems

@@ -33,13 +33,38 @@ func (s *Source) line(n int) string {
 	return strings.TrimSuffix(string(text), "\r")
 }
 
-// at gives the place of a byte offset.
+// at gives the place of a byte offset. It reads the line up to there; for many
+// places in a row there is [cursor].
 func (s *Source) at(offset int) Pos {
 	i, exact := slices.BinarySearch(s.starts, offset)
 	if !exact {
 		i--
 	}
 	return Pos{s, i + 1, utf8.RuneCount(s.data[s.starts[i]:offset]) + 1}
+}
+
+// A cursor gives the places of rising offsets, reading every byte once: a file
+// of one long line must not take quadratic time.
+type cursor struct {
+	offset int
+	pos    Pos
+}
+
+func (s *Source) cursor() *cursor {
+	return &cursor{pos: Pos{s, 1, 1}}
+}
+
+// to moves forward to an offset.
+func (c *cursor) to(offset int) Pos {
+	s := c.pos.source
+	for c.pos.Line < len(s.starts) && s.starts[c.pos.Line] <= offset {
+		c.offset = s.starts[c.pos.Line]
+		c.pos.Line++
+		c.pos.Column = 1
+	}
+	c.pos.Column += utf8.RuneCount(s.data[c.offset:offset])
+	c.offset = offset
+	return c.pos
 }
 
 // A Pos is a place in a file. Its zero value is no place.

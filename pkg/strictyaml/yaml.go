@@ -40,31 +40,36 @@ func parseYAML(src *Source) (*Node, []Problem) {
 	return r.node(doc.Content[0], 1), r.problems
 }
 
-var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var (
+	syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	// zeroBased matches the errors whose line the parser counts from 0.
+	zeroBased = regexp.MustCompile(`^did not find expected (key|node|'|<)`)
+	// braces matches an unquoted {{ where a value starts.
+	braces = regexp.MustCompile(`(?:^|[:\-\[,{?])\s*(\$?\{\{)`)
+)
 
-// braces matches an unquoted {{ where a value starts.
-var braces = regexp.MustCompile(`(?:^|[:\-\[,{?])\s*(\$?\{\{)`)
-
-// syntax reports an error of the parser, which gives a line and no column.
+// syntax reports an error of the parser, which gives a line, or none for the
+// first one, and no column.
 func (r *yamlReader) syntax(err error) Problem {
-	text := err.Error()
-	m := syntaxLine.FindStringSubmatch(text)
-	message := "not valid YAML: " + visible(strings.TrimPrefix(text, m[0]))
-	line, _ := strconv.Atoi(m[1]) // without a number it is 0: the file as a whole
-	if line == 0 {
-		return Problem{File: r.src.name, Message: message}
+	m := syntaxLine.FindStringSubmatch(err.Error())
+	if m == nil {
+		return Problem{File: r.src.name, Message: "not valid YAML: " + visible(err.Error())}
 	}
-	// The parser may notice a line late.
-	for n := line; n >= max(1, line-1); n-- {
-		text := r.src.line(n)
-		if at := braces.FindStringSubmatchIndex(text); at != nil {
-			pos := r.src.at(r.src.starts[n-1] + at[2])
-			return pos.Problem(message, bracesHint)
+	text := strings.TrimPrefix(err.Error(), m[0])
+	line, _ := strconv.Atoi(m[1]) // 0 without a number
+	if line == 0 || zeroBased.MatchString(text) {
+		line++
+	}
+	line = min(line, len(r.src.starts))
+	message := "not valid YAML: " + visible(text)
+	for _, n := range []int{line, line - 1} {
+		if at := braces.FindStringSubmatchIndex(r.src.line(n)); at != nil {
+			return r.src.at(r.src.starts[n-1]+at[2]).Problem(message, bracesHint)
 		}
 	}
-	text = r.src.line(line)
-	column := len(text) - len(strings.TrimLeft(text, " \t")) + 1
-	return Pos{r.src, min(line, len(r.src.starts)), column}.Problem(message, "")
+	source := r.src.line(line)
+	column := len(source) - len(strings.TrimLeft(source, " \t")) + 1
+	return Pos{r.src, line, column}.Problem(message, "")
 }
 
 const bracesHint = `YAML reads an unquoted {{ as a map; quote the whole value: "{{name}}"`
@@ -222,6 +227,8 @@ func (r *yamlReader) scalar(y *yaml.Node) *Node {
 	switch tag := y.ShortTag(); tag {
 	case "!!str", "!!timestamp":
 		switch {
+		case plain && plainNumber.MatchString(y.Value):
+			n.Kind = Number // one that is too large for the parser
 		case plain && yaml11Bool.MatchString(y.Value):
 			r.warn(n.Pos, fmt.Sprintf("unquoted %s is text here, but true or false in YAML 1.1", y.Value),
 				fmt.Sprintf("quote it (%q), or write true or false", y.Value))
