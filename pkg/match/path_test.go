@@ -26,6 +26,7 @@ func TestPath(t *testing.T) {
 		{name: "dash", path: "a.x-y", want: `3`},
 		{name: "letters beyond ASCII", path: "a.größe", want: `4`},
 		{name: "quoted name", path: `a["x-y"]`, want: `3`},
+		{name: "quoted name with an escape", path: "[\"q\\\"uote\"].t\tab", want: `5`},
 		{name: "characters that need escapes", path: "q\"uote.t\tab", want: `5`},
 		{name: "a literal key comes first", path: "a.b", want: `"literal"`},
 		{name: "unless JSONPath says otherwise", path: "$.a.b[0]", want: `{"c":1}`},
