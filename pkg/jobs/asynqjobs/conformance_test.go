@@ -37,7 +37,8 @@ func open(t testing.TB, o broker.Options) *broker.Broker {
 }
 
 // backend gives each caller of Open a queue on the broker's client.
-func backend(b *broker.Broker) jobstest.Backend {
+func backend(t *testing.T, b *broker.Broker) jobstest.Backend {
+	t.Helper()
 	return jobstest.Backend{
 		Open: func(namespace string) jobstest.Farm {
 			return asynqjobs.New(b.Client(), asynqjobs.Options{
@@ -48,14 +49,18 @@ func backend(b *broker.Broker) jobstest.Backend {
 				Backoff:         10 * time.Millisecond,
 			})
 		},
-		Wipe: func() { b.Client().FlushAll(context.Background()) },
+		Wipe: func() {
+			if err := b.Client().FlushAll(context.Background()).Err(); err != nil {
+				t.Error(err)
+			}
+		},
 	}
 }
 
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	jobstest.Exercise(t, func(t *testing.T) jobstest.Backend {
-		return backend(open(t, broker.Options{}))
+		return backend(t, open(t, broker.Options{}))
 	})
 }
 
@@ -63,7 +68,7 @@ func TestSpawned(t *testing.T) {
 	t.Parallel()
 	jobstest.Exercise(t, func(t *testing.T) jobstest.Backend {
 		b := open(t, broker.Options{Kind: broker.Spawn})
-		out := backend(b)
+		out := backend(t, b)
 		// It comes back by itself, at once; a pause is what Freeze is for.
 		pid := func() int {
 			info, err := b.Client().Info(context.Background(), "server").Result()
@@ -89,7 +94,7 @@ func TestRedis(t *testing.T) {
 	t.Parallel()
 	jobstest.Exercise(t, func(t *testing.T) jobstest.Backend {
 		s := redistest.Start(t)
-		out := backend(open(t, broker.Options{URL: s.URL()}))
+		out := backend(t, open(t, broker.Options{URL: s.URL()}))
 		out.Wipe = s.FlushAll
 		out.Kill, out.Restart = s.Kill9, s.Restart
 		out.Freeze, out.Thaw = s.Freeze, s.Thaw

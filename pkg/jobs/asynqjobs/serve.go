@@ -21,7 +21,11 @@ import (
 // alone.
 var errHandler = errors.New("the handler failed, see the worker's log")
 
-// Serve implements [jobs.Workplace].
+// Serve implements [jobs.Workplace]. The client has to stay open until it has
+// returned: a goroutine of asynq panics when its subscription is closed under it.
+//
+// A handler claims soon, or gives up: a delivery that a worker holds without a
+// claim for a whole lease is reported missing.
 func (q *Queue) Serve(ctx context.Context, worker string, slots int, h jobs.Handler) error {
 	if slots < 1 {
 		return fmt.Errorf("serve as %s: %d slots", worker, slots)

@@ -77,7 +77,7 @@ func auditUnclaimed(t *testing.T, b *bench) {
 	started, release := make(chan struct{}), make(chan struct{})
 	b.serve(b.again(), 1, func(context.Context, jobs.Job) error {
 		close(started)
-		<-release
+		b.hold(release)
 		return nil
 	})
 	defer close(release)

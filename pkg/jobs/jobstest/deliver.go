@@ -95,7 +95,7 @@ func deletes(t *testing.T, b *bench) {
 	stop := b.serve(b.again(), 1, func(ctx context.Context, j jobs.Job) error {
 		if j == js[0] {
 			close(started)
-			<-release
+			b.hold(release)
 		}
 		return l.handler(ctx, j)
 	})
@@ -167,7 +167,7 @@ func slotsBoundHandlers(t *testing.T, b *bench) {
 				close(full)
 			}
 		}
-		<-full // none returns before all slots are in use
+		b.hold(full) // none returns before all slots are in use
 		l.add(j)
 		return nil
 	})
@@ -184,11 +184,14 @@ func drains(t *testing.T, b *bench) {
 	var l log
 	ctx, drain := context.WithCancel(b.ctx)
 	ended := make(chan error, 1)
+	done := make(chan struct{})
+	t.Cleanup(func() { <-done })
 	go func() {
+		defer close(done)
 		ended <- b.again().Serve(ctx, "w", 2, func(ctx context.Context, j jobs.Job) error {
 			started <- struct{}{}
-			<-release
-			if err := ctx.Err(); err != nil {
+			b.hold(release)
+			if err := ctx.Err(); err != nil && b.ctx.Err() == nil {
 				t.Errorf("the handler's context ended with Serve's: %v", err)
 			}
 			return l.handler(ctx, j)

@@ -159,6 +159,14 @@ func (b *bench) must(err error) {
 	}
 }
 
+// check notes an error and goes on.
+func (b *bench) check(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Error(err)
+	}
+}
+
 // claim asks for an attempt and wants an answer.
 func (b *bench) claim(f Farm, c jobs.Claim, want jobs.Grant) {
 	b.t.Helper()
@@ -232,6 +240,15 @@ func (b *bench) outlast(f Farm) {
 	}
 }
 
+// hold waits for a signal. A test that fails meanwhile lets go too, or its worker
+// would never end.
+func (b *bench) hold(signal <-chan struct{}) {
+	select {
+	case <-signal:
+	case <-b.ctx.Done():
+	}
+}
+
 // serve runs a worker until stop is called, which returns what Serve did.
 func (b *bench) serve(f Farm, slots int, h jobs.Handler) (stop func() error) {
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -250,7 +267,7 @@ func (b *bench) serve(f Farm, slots int, h jobs.Handler) (stop func() error) {
 			return errors.New("Serve did not return")
 		}
 	}
-	b.t.Cleanup(func() { _ = stop() })
+	b.t.Cleanup(func() { b.check(stop()) })
 	return stop
 }
 

@@ -157,7 +157,7 @@ func receiveTakesOver(t *testing.T, b *bench) {
 	b.receive(b.again(), func(ctx context.Context, rs []eval.Record) error {
 		if slices.ContainsFunc(rs, func(r eval.Record) bool { return r.UID == "u1" }) {
 			entered <- struct{}{}
-			<-release
+			b.hold(release)
 		}
 		return in.put(ctx, rs)
 	})
