@@ -124,20 +124,28 @@ func (p *page) entry(indent int, message string, parts ...part) {
 }
 
 // value writes a labelled value over at most limit lines, the later ones
-// indented below the first. With Full there is no limit.
+// indented below the first. Lines break behind a space where there is one in
+// their second half. With Full there is no limit.
 func (p *page) value(indent int, label part, s string, limit int) {
 	inner := max(p.width-indent-max(label.min, wide(label.text)), 20)
 	if p.o.Full {
 		limit = len(s) + 1
 	}
 	shown := Line(s, inner*limit)
-	for first := true; first || shown != ""; first = false {
+	for line := 1; line == 1 || shown != ""; line++ {
+		if line == limit {
+			p.line(p.indent(indent), label, text(shown))
+			return
+		}
 		n, used := 0, 0
 		for i, r := range shown {
 			if used += columns(r); used > inner {
 				break
 			}
 			n = i + len(string(r))
+		}
+		if space := strings.LastIndexByte(shown[:n], ' '); n < len(shown) && space > n/2 {
+			n = space + 1
 		}
 		p.line(p.indent(indent), label, text(shown[:n]))
 		shown = shown[n:]

@@ -136,30 +136,31 @@ func (p *page) result(t Trial) {
 	}
 }
 
-// trace writes the steps in order, each with its score and its calls. Scores
-// without a turn, such as catalog rules, follow.
+// trace writes the steps in order, each with its score and its calls. Calls that
+// belong to no score follow.
 func (p *page) trace(t Trial) {
 	p.blank()
-	scores := slices.Clone(t.Row.Result.Scores)
-	if t.Trajectory == nil {
-		for _, s := range scores {
-			p.score(2, s)
-		}
-		return
+	var turns []eval.Turn
+	if t.Trajectory != nil {
+		turns = slices.Clone(t.Trajectory.Turns)
 	}
-	for _, turn := range t.Trajectory.Turns {
-		if i := find(scores, turn.Step); i >= 0 {
-			p.score(2, scores[i])
-			scores = slices.Delete(scores, i, i+1)
-		} else {
-			p.line(p.indent(2), styled(dim, "· "), text(turn.Step))
-		}
-		for _, call := range turn.Calls {
-			p.call(4, call)
-		}
-	}
-	for _, s := range scores {
+	for _, s := range t.Row.Result.Scores {
 		p.score(2, s)
+		of := func(turn eval.Turn) bool { return turn.Step == s.Check }
+		if i := slices.IndexFunc(turns, of); i >= 0 {
+			p.calls(turns[i])
+			turns = slices.Delete(turns, i, i+1)
+		}
+	}
+	for _, turn := range turns {
+		p.line(p.indent(2), styled(dim, "· "), text(turn.Step))
+		p.calls(turn)
+	}
+}
+
+func (p *page) calls(turn eval.Turn) {
+	for _, call := range turn.Calls {
+		p.call(4, call)
 	}
 }
 
