@@ -223,14 +223,23 @@ func TestSpawnEvictsOrphan(t *testing.T) {
 	}
 }
 
-func TestSpawnInDeepFolder(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
-	b := open(t, broker.Options{Kind: broker.Spawn, Dir: dir})
-	if err := b.Client().Ping(t.Context()).Err(); err != nil {
-		t.Error(err)
-	}
-	if _, err := broker.Open(t.Context(), broker.Options{Kind: broker.Spawn, Dir: dir}); err == nil {
-		t.Error("second owner: got no error")
+func TestSpawnInOddFolder(t *testing.T) {
+	for _, name := range []string{strings.Repeat("deep/", 30), "a b#c?d%e"} {
+		dir := filepath.Join(t.TempDir(), name)
+		b := open(t, broker.Options{Kind: broker.Spawn, Dir: dir})
+		if err := b.Client().Ping(t.Context()).Err(); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+		if _, err := broker.Open(t.Context(), broker.Options{Kind: broker.Spawn, Dir: dir}); err == nil {
+			t.Errorf("%s: second owner: got no error", dir)
+		}
+		socket := b.Describe()[strings.LastIndex(b.Describe(), " /")+1:]
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Dir(socket)); filepath.Dir(socket) != dir && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: folder of the socket after Close: got %v, want it gone", dir, err)
+		}
 	}
 }
 

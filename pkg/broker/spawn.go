@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -106,7 +107,8 @@ func (s *spawned) enter(dir string) (err error) {
 	if s.socket, err = socketPath(s.dir); err != nil {
 		return err
 	}
-	s.address, err = parse("unix://" + s.socket)
+	u := url.URL{Scheme: "unix", Path: s.socket} // a folder may have any name
+	s.address, err = parse(u.String())
 	return err
 }
 
@@ -286,6 +288,9 @@ func (s *spawned) close() error {
 	if s.proc != nil {
 		s.kill()
 		_ = os.Remove(s.socket)
+		if short := filepath.Dir(s.socket); short != s.dir {
+			_ = os.Remove(short)
+		}
 	}
 	var err error
 	if s.lock != nil {
