@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -99,7 +100,7 @@ func typeOf(v any) string {
 	case nil:
 		return "null"
 	case bool:
-		return fmt.Sprint(v)
+		return strconv.FormatBool(v)
 	case string:
 		return "a string"
 	case json.Number:

@@ -196,7 +196,7 @@ func (s *Session) report(ctx context.Context, e wire.Exchange) {
 		if errors.Is(e.Err, wire.ErrOversize) {
 			reason, detail = eval.ReasonOversize, "an event is over the frame limit"
 		}
-		go s.die(reason, detail) // die takes the mutex
+		s.dieLocked(reason, detail)
 	}
 }
 

@@ -220,6 +220,8 @@ func (s *Session) start(ctx context.Context) error {
 	select {
 	case err := <-started:
 		return err
+	case <-s.gone:
+		return errGone
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

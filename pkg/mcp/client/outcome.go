@@ -180,8 +180,10 @@ func (s *Session) judgeExchange(f *flight, err error) (eval.Reason, string, bool
 		return "", "", false
 	case errors.Is(e.Err, wire.ErrOversize) || errors.Is(err, wire.ErrOversize):
 		return eval.ReasonOversize, "the answer is over the frame limit", true
+	case e.Status == 0 && !e.Sent.IsZero():
+		return eval.ReasonStreamCut, "the connection broke before the response: " + e.Err.Error(), true
 	case e.Status == 0:
-		go s.die(eval.ReasonUnreachable, e.Err.Error())
+		s.dieLocked(eval.ReasonUnreachable, e.Err.Error())
 		return eval.ReasonUnreachable, e.Err.Error(), true
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		return eval.ReasonUnauthorized, describe(e), true
@@ -189,7 +191,7 @@ func (s *Session) judgeExchange(f *flight, err error) (eval.Reason, string, bool
 		if e.Status == http.StatusNotFound && s.hadSession && s.client.GetSessionId() == "" {
 			// The client has forgotten the session as the specification asks
 			// (2025-11-25, basic/transports, session management).
-			go s.die(eval.ReasonHTTPStatus, "the server has forgotten the session: "+describe(e))
+			s.dieLocked(eval.ReasonHTTPStatus, "the server has forgotten the session: "+describe(e))
 		}
 		return eval.ReasonHTTPStatus, describe(e), true
 	case e.Err != nil:

@@ -151,6 +151,10 @@ func (s *Session) Close() error {
 func (s *Session) die(reason eval.Reason, detail string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.dieLocked(reason, detail)
+}
+
+func (s *Session) dieLocked(reason eval.Reason, detail string) {
 	if s.death != nil {
 		return
 	}

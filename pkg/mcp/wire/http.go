@@ -65,7 +65,11 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	var sent atomic.Int64
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(httptrace.WroteRequestInfo) { sent.Store(time.Now().UnixNano()) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err == nil {
+				sent.Store(time.Now().UnixNano())
+			}
+		},
 	})
 	resp, err := h.Base.RoundTrip(req.WithContext(traced))
 	e := Exchange{Method: req.Method, Err: err}
