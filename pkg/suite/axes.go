@@ -24,7 +24,7 @@ func (b *build) axes() {
 			b.report(pos, strictyaml.Quote(name)+" is no name for an axis", `letters, digits, _ and -, beginning with a letter or _; "tag" is taken by exclude`)
 			continue
 		}
-		if len(a.Values) == 0 {
+		if len(a.Values) == 0 && b.sound(a.Node()) {
 			b.report(pos, fmt.Sprintf("axis %q has no values", name), "")
 		}
 		axis := eval.Axis{Name: name}
@@ -140,6 +140,9 @@ func (b *build) exclude() {
 	for i, entry := range b.file.Exclude {
 		at := list.Items[i]
 		out := eval.Exclusion{Tag: entry["tag"]}
+		if !b.sound(at) {
+			continue
+		}
 		if len(entry) == 0 {
 			b.report(at.Pos, "this would exclude everything", "name a value of an axis, or a tag")
 		}

@@ -61,7 +61,9 @@ func (b *build) testCase(f *caseFile) eval.Case {
 			c.Tags = append(c.Tags, tag)
 		}
 	}
-	b.checkPlaces(f)
+	if !b.checkPlaces(f) {
+		return c
+	}
 	names := b.namesFor(f, c)
 	switch {
 	case at.Field("catalog") != nil:
@@ -88,8 +90,8 @@ var actionKeys = []string{
 }
 
 // checkPlaces wants exactly one kind of case, and no key that its kind does not
-// use.
-func (b *build) checkPlaces(f *caseFile) {
+// use. False means that the case has no one kind.
+func (b *build) checkPlaces(f *caseFile) bool {
 	at := f.Node()
 	var kinds []string
 	for _, key := range []string{"prompt", "call", "read", "steps", "catalog"} {
@@ -100,11 +102,11 @@ func (b *build) checkPlaces(f *caseFile) {
 	switch len(kinds) {
 	case 0:
 		b.report(at.Pos, "the case does nothing", "give it a prompt, a call, a read, steps or catalog")
-		return
+		return false
 	case 1:
 	default:
 		b.report(at.Place(kinds[1]), fmt.Sprintf("a case has %s or %s, not both", kinds[0], kinds[1]), "a case has exactly one of prompt, call, read, steps and catalog")
-		return
+		return false
 	}
 	kind := kinds[0]
 	forbid := func(keys []string, hint string) {
@@ -126,6 +128,7 @@ func (b *build) checkPlaces(f *caseFile) {
 	if kind != "prompt" {
 		forbid([]string{"checks"}, "it is for cases with prompt; a step has expect")
 	}
+	return true
 }
 
 // serverOf is the server that a case talks to. It is empty when a server axis

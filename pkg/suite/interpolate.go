@@ -110,11 +110,14 @@ var filter = regexp.MustCompile(`\|\s*([a-z]+)\s*\(\s*('[^']*'|"[^"]*"|[^'"()|{}
 // text evaluates the expressions of one string.
 func (in *interpolation) text(n *strictyaml.Node, s scope) {
 	if m := expression.FindStringSubmatch(n.Text); m != nil && m[0] == n.Text {
-		if value := in.evaluate(n, m, s); value != nil {
-			pos := n.Pos
-			*n = *value
-			n.Pos = pos
+		value := in.evaluate(n, m, s)
+		if value == nil {
+			n.Bad = true
+			return
 		}
+		pos := n.Pos
+		*n = *value
+		n.Pos = pos
 		return
 	}
 	var out strings.Builder
@@ -129,6 +132,7 @@ func (in *interpolation) text(n *strictyaml.Node, s scope) {
 			// take it for one.
 			if s.secrets {
 				in.report(n.Pos, "a literal ${{ cannot be used here", "in servers, models and axes ${{ always begins an expression")
+				n.Bad = true
 				return
 			}
 			out.WriteString(rest[:i-1] + "$" + written("{{", s))
@@ -140,10 +144,12 @@ func (in *interpolation) text(n *strictyaml.Node, s scope) {
 		if m == nil {
 			in.report(n.Pos, "cannot read the expression "+strictyaml.Quote(rest[i:]),
 				"write ${{ env.NAME }}, ${{ env.NAME | default('text') }} or ${{ vars.NAME }}; $${{ for a literal ${{")
+			n.Bad = true
 			return
 		}
 		value := in.evaluate(n, m, s)
 		if value == nil {
+			n.Bad = true
 			return
 		}
 		out.WriteString(asText(value))
@@ -291,7 +297,7 @@ func literal(n *strictyaml.Node, s string) *strictyaml.Node {
 }
 
 // secretName matches names of environment variables that usually hold a secret.
-var secretName = regexp.MustCompile(`(?i)(^|_)(API)?(KEYS?|TOKENS?|SECRETS?|PASS|PASSWD|PASSWORDS?|PASSPHRASE|CREDENTIALS?|PAT)(_|$)|APIKEY`)
+var secretName = regexp.MustCompile(`(?i)(^|_)(API)?(KEYS?|TOKEN|SECRETS?|PASS|PASSWD|PASSWORDS?|PASSPHRASE|CREDENTIALS?|PAT)(_|$)|APIKEY`)
 
 // setVars replaces variables of the suite from the command line. A value for a
 // variable that is a number, a boolean, a list or a map is read as JSON.

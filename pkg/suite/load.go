@@ -78,7 +78,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{sources: sources{origins: map[string]origin{}}, opts: opts, shown: short(opts.Base, found), file: found, broken: map[place]bool{}}
+	l := &loader{sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}}, opts: opts, shown: short(opts.Base, found), file: found, broken: map[place]bool{}}
 	loaded, err := l.load()
 	if err != nil {
 		return nil, err

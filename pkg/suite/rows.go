@@ -118,7 +118,8 @@ func (f rowFill) value(n *strictyaml.Node, name string) *strictyaml.Node {
 	if v == nil {
 		v = f.row.Get(strings.Split(name, ".")...)
 	}
-	if v == nil {
+	if slip := fmt.Sprint(placeOf(n.Pos), name); v == nil && !f.rowless[slip] {
+		f.rowless[slip] = true
 		f.report(n.Pos, fmt.Sprintf("the row in %s:%d has no field %s", f.row.File(), f.row.Line, strictyaml.Quote(name)),
 			cmp.Or(strictyaml.DidYouMean(name, keys(f.row)), "its fields: "+strings.Join(keys(f.row), ", ")))
 	}

@@ -16,6 +16,9 @@ type sources struct {
 	problems
 	// origins tells by the name that problems show where a file is.
 	origins map[string]origin
+	// rowless holds what was reported of data sets, so that one slip in a
+	// template is not reported for every row.
+	rowless map[string]bool
 }
 
 // open parses a file that pos refers to; nil means that it reported why not.
@@ -32,7 +35,11 @@ func (s *sources) open(o origin, pos strictyaml.Pos) *strictyaml.Node {
 func (s *sources) read(o origin, pos strictyaml.Pos) ([]byte, bool) {
 	data, err := o.project.read(o.name)
 	if err != nil {
-		s.report(pos, fmt.Sprintf("cannot read %s: %s", strictyaml.Quote(o.name), plain(err)), "paths are relative to the file that holds them and stay inside the project")
+		p := pos.Problem(fmt.Sprintf("cannot read %s: %s", strictyaml.Quote(filepath.ToSlash(o.shown)), plain(err)), "")
+		if p.File == "" {
+			p.File = o.shown
+		}
+		s.all = append(s.all, p)
 		return nil, false
 	}
 	s.origins[o.shown] = o
