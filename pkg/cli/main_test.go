@@ -16,13 +16,18 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/cli"
 )
 
-// beCommand makes the test binary the evalfarm command, so that tests can start,
-// signal and kill real processes of it.
-const beCommand = "EVALFARM_TEST_BE_COMMAND"
-
+// TestMain makes this binary the evalfarm command when it runs under that name,
+// which is how tests start, signal and kill real processes of it, and how those
+// start their servers and guards.
 func TestMain(m *testing.M) {
-	if os.Getenv(beCommand) != "" {
+	self, err := os.Executable()
+	if err == nil && filepath.Base(self) == "evalfarm" {
 		os.Exit(cli.Main(cli.World()))
+	}
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
+		// Else a command that reached us under another name would run the tests,
+		// which start commands, without end.
+		panic("the test binary was started as a command: " + strings.Join(os.Args, " "))
 	}
 	testscript.Main(m, map[string]func(){
 		"evalfarm": func() { os.Exit(cli.Main(cli.World())) },
@@ -51,16 +56,31 @@ func TestScripts(t *testing.T) {
 
 // A shop is a place to run the command in: a folder and a state of its own.
 type shop struct {
-	t   *testing.T
-	dir string
-	env []string
+	t    *testing.T
+	dir  string
+	self string // the command
+	env  []string
 }
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	dir := t.TempDir()
-	return &shop{t: t, dir: dir, env: []string{
-		beCommand + "=1", "EVALFARM_HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
+	test, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(t.TempDir(), "evalfarm")
+	if os.Link(test, self) != nil { // another file system
+		content, err := os.ReadFile(test)
+		if err == nil {
+			err = os.WriteFile(self, content, 0o700)
+		}
+		if err != nil {
+			t.Fatalf("make the command of the test binary: %v", err)
+		}
+	}
+	return &shop{t: t, dir: dir, self: self, env: []string{
+		"EVALFARM_HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "EVALFARM_TOKEN=a token for tests",
 	}}
 }
@@ -76,11 +96,7 @@ func (s *shop) file(name, content string) string {
 
 func (s *shop) command(args ...string) *exec.Cmd {
 	s.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(s.self, args...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	return cmd
 }
