@@ -156,7 +156,7 @@ func Breaks() []Break {
 		},
 		{
 			Name:    "slow-tool",
-			Summary: "getSLACompliance takes 6 s to answer",
+			Summary: "getSLACompliance takes 4 s to answer",
 			Fails:   []Fails{{"quickstart", []string{"sla/in-time"}}},
 			apply:   slowTool,
 		},

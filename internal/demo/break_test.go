@@ -212,10 +212,10 @@ func readsReport(s session) string {
 	}
 }
 
-// hangs gives the slow tool a second, on a transport that heeds the deadline. A
+// hangs gives the slow tool two seconds, on a transport that heeds the deadline. A
 // whole server answers in a few milliseconds.
 func hangs(s session) string {
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second)
 	defer cancel()
 	_, err := s.c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{
 		Name: "getSLACompliance", Arguments: map[string]any{"serviceId": "api-gateway"},

@@ -115,7 +115,7 @@ func crashOnHostileInput(a *acme) {
 func slowTool(a *acme) {
 	a.tool("getSLACompliance").before = func(ctx context.Context, _ any) {
 		select {
-		case <-time.After(6 * time.Second):
+		case <-time.After(4 * time.Second):
 		case <-ctx.Done():
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,7 +53,7 @@ func Serve(ctx context.Context, o Options) error {
 
 func serveStdio(ctx context.Context, s *server.MCPServer, o Options) error {
 	stdio := server.NewStdioServer(s)
-	stdio.SetErrorLogger(log.New(o.Err, "acme: ", 0))
+	stdio.SetErrorLogger(slog.NewLogLogger(logTo(o.Err), slog.LevelError))
 	// More calls at once than a farm makes, so that a slow one holds up nobody.
 	server.WithWorkerPoolSize(32)(stdio)
 	if err := stdio.Listen(ctx, o.In, o.Out); !errors.Is(err, context.Canceled) {
@@ -78,11 +77,11 @@ func serveHTTP(ctx context.Context, s *server.MCPServer, o Options) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(o.Err, "acme: ", 0)}
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(logTo(o.Err), slog.LevelError)}
 	mcp := server.NewStreamableHTTPServer(s,
 		server.WithStreamableHTTPServer(web),
 		server.WithSessionIdleTTL(idle),
-		server.WithStreamableHTTPLogger(slog.New(slog.NewTextHandler(o.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))),
+		server.WithStreamableHTTPLogger(slog.New(logTo(o.Err))),
 	)
 	mux.Handle("/mcp", mcp)
 	if _, err := fmt.Fprintf(o.Err, "acme: serving http://%s/mcp\n", l.Addr()); err != nil {
@@ -93,15 +92,21 @@ func serveHTTP(ctx context.Context, s *server.MCPServer, o Options) error {
 	go func() { served <- web.Serve(l) }()
 	select {
 	case err := <-served:
-		return err
+		return errors.Join(err, mcp.Shutdown(ctx))
 	case <-ctx.Done():
 	}
-	//nolint:contextcheck // the given one has ended
-	end, cancel := context.WithTimeout(context.Background(), grace)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := mcp.Shutdown(end); err != nil {
 		_ = web.Close() // cuts what would not end by itself
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
 	return nil
+}
+
+// logTo is where what goes wrong is logged.
+func logTo(w io.Writer) slog.Handler {
+	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn})
 }
