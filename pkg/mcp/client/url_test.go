@@ -54,6 +54,14 @@ func friendly() *server.MCPServer {
 	return srv
 }
 
+// newStreamable serves a server over Streamable HTTP, with sessions.
+func newStreamable(t *testing.T, srv *server.MCPServer) string {
+	t.Helper()
+	ts := httptest.NewServer(server.NewStreamableHTTPServer(srv, server.WithStateful(true)))
+	t.Cleanup(ts.Close)
+	return ts.URL
+}
+
 func urlSpec(url string, tr eval.Transport) client.Spec {
 	return client.Spec{Name: "web", Dir: "/srv/suite", Server: eval.Server{URL: url, Transport: tr, CallTimeout: 20 * time.Second, CloseTimeout: time.Second}}
 }
