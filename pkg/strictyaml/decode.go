@@ -117,7 +117,7 @@ func (d *Decoder) scalar(n *Node, v reflect.Value) {
 	number := n.Kind == Number || n.Loose && plainNumber.MatchString(n.Text)
 	switch v.Kind() {
 	case reflect.String:
-		if n.Kind != String {
+		if n.Kind != String && !(n.Loose && (n.Kind == Number || n.Kind == Bool)) {
 			d.Want(n, "a string")
 			return
 		}

@@ -221,18 +221,21 @@ func TestLooseText(t *testing.T) {
 	}
 	var n int
 	var b bool
-	var s string
+	var s, digits string
+	number := loose("12")
+	number.Kind = strictyaml.Number
 	for _, problems := range [][]strictyaml.Problem{
 		strictyaml.Decode(loose("12"), &n, strictyaml.Options{}),
 		strictyaml.Decode(loose("true"), &b, strictyaml.Options{}),
 		strictyaml.Decode(loose("no"), &s, strictyaml.Options{}),
+		strictyaml.Decode(number, &digits, strictyaml.Options{}),
 	} {
 		if len(problems) > 0 {
 			t.Error(render(problems))
 		}
 	}
-	if n != 12 || !b || s != "no" {
-		t.Errorf("got %d, %t, %q, want 12, true, no", n, b, s)
+	if n != 12 || !b || s != "no" || digits != "12" {
+		t.Errorf("got %d, %t, %q, %q, want 12, true, no, 12", n, b, s, digits)
 	}
 	if problems := strictyaml.Decode(loose("012"), &n, strictyaml.Options{}); len(problems) != 1 {
 		t.Errorf("got %s, want one problem with 012 as a number", render(problems))

@@ -22,9 +22,9 @@ type Node struct {
 	// Text of a scalar: the characters of a string, the digits of a number as
 	// JSON writes them, true, false or null.
 	Text string
-	// Loose marks a string that came from outside the file, such as an
-	// environment variable. It may stand for a number or a boolean where one is
-	// wanted.
+	// Loose marks a scalar that was not written here but filled in, such as the
+	// value of an environment variable. Its text may stand for a string, a
+	// number or a boolean, whichever is wanted.
 	Loose bool
 	// Bad marks a value that could not be read, which is reported. Its kind is
 	// Null, but [Decode] accepts it anywhere and changes nothing for it.

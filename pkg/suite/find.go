@@ -31,9 +31,10 @@ type Found struct {
 func Find(root string) ([]Found, error) {
 	var found []Found
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		switch name := d.Name(); {
 		case d.IsDir():
 			if path != root && (strings.HasPrefix(name, ".") || name == "node_modules") {
 				return fs.SkipDir

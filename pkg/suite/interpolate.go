@@ -117,7 +117,7 @@ func (in *interpolation) text(n *strictyaml.Node, s scope) {
 		}
 		pos := n.Pos
 		*n = *value
-		n.Pos = pos
+		n.Pos, n.Loose = pos, true
 		return
 	}
 	var out strings.Builder

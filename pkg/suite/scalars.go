@@ -195,7 +195,7 @@ func (id *stepID) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 }
 
 func checkID(d *strictyaml.Decoder, n *strictyaml.Node, id string) {
-	if problem := badID(id); problem != "" && n.Kind == strictyaml.String {
+	if problem := badID(id); problem != "" && (n.Kind == strictyaml.String || n.Loose) {
 		d.Report(n.Pos, strictyaml.Quote(id)+" is no id: "+problem, "letters, digits, dots, dashes and underscores, in parts separated by slashes")
 	}
 }
