@@ -107,9 +107,9 @@ func TestScript(t *testing.T) {
 		{name: "a code is one of JSON-RPC", steps: list{`{"call":"t","expect_error":{"code":-32602}}`}, answers: answers(toolError("x")), want: list{`1: wrong_error: want a rejection with code -32602, got a result with isError: "x"`}, verdict: eval.Fail},
 		{
 			name: "a crash is no rejection", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(failed(eval.ReasonServerCrashed, "exit status 1")),
-			want: list{"1: server_crashed: no answer: exit status 1 (server_crashed)"}, verdict: eval.Fail, stop: eval.StopServerLost,
+			want: list{"1: server_crashed: exit status 1"}, verdict: eval.Fail, stop: eval.StopServerLost,
 		},
-		{name: "a timeout is no rejection", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(failed(eval.ReasonTimeout, "")), want: list{"1: call_timeout: no answer: call_timeout"}, verdict: eval.Fail},
+		{name: "a timeout is no rejection", steps: list{`{"call":"t","expect_error":{}}`}, answers: answers(failed(eval.ReasonTimeout, "")), want: list{"1: call_timeout: no answer"}, verdict: eval.Fail},
 		{name: "a resource that is rejected", steps: list{`{"read":"x://1","expect_error":{"code":-32002}}`}, answers: answers(rpcError(-32002, "resource not found")), want: list{"1: pass"}},
 
 		// Tools that the listing does not have.
@@ -186,7 +186,7 @@ func TestScript(t *testing.T) {
 		{name: "polls at most max times", steps: list{`{"call":"j","repeat_until":{"path":"state","equals":"done","max":3}}`}, answers: answers(texts(`{}`), texts(`{}`), texts(`{"state":"new"}`)), want: list{`1: poll_exhausted: state: want "done", got "new" at call 3 of 3`}, verdict: eval.Fail},
 		{name: "polls and never sees the field", steps: list{`{"call":"j","repeat_until":{"path":"state","equals":null,"max":1}}`}, answers: answers(texts(`{}`)), want: list{`1: poll_exhausted: state: want null, got no such field at call 1 of 1`}, verdict: eval.Fail},
 		{name: "a rejection ends the polling", steps: list{`{"call":"j","repeat_until":{"path":"state","equals":"done"}}`}, answers: answers(texts(`{}`), toolError("gone")), want: list{`1: unexpected_error: want an answer, got the rejection "gone"`}, verdict: eval.Fail},
-		{name: "a failure ends the polling", steps: list{`{"call":"j","repeat_until":{"path":"state","equals":"done"}}`}, answers: answers(failed(eval.ReasonTimeout, "after 1s")), want: list{`1: call_timeout: no answer: after 1s (call_timeout)`}, verdict: eval.Fail},
+		{name: "a failure ends the polling", steps: list{`{"call":"j","repeat_until":{"path":"state","equals":"done"}}`}, answers: answers(failed(eval.ReasonTimeout, "after 1s")), want: list{`1: call_timeout: after 1s`}, verdict: eval.Fail},
 
 		// Pages.
 		{
@@ -222,14 +222,14 @@ func TestScript(t *testing.T) {
 		// The end of a session.
 		{
 			name: "after a crash the rest fails uncalled", steps: list{`{"call":"a"}`, `{"call":"b"}`, `{"read":"x://1"}`}, answers: answers(texts("x"), failed(eval.ReasonServerCrashed, "signal: killed")),
-			want:    list{"1: pass", "2: server_crashed: no answer: signal: killed (server_crashed)", "3: server_crashed: not called: the server's session had ended: signal: killed (server_crashed)"},
+			want:    list{"1: pass", "2: server_crashed: signal: killed", "3: server_crashed: not called: the server's session had ended: signal: killed"},
 			verdict: eval.Fail, stop: eval.StopServerLost,
 		},
-		{name: "after a timeout the rest is called", steps: list{`{"call":"a"}`, `{"call":"b"}`}, answers: answers(failed(eval.ReasonTimeout, "30s"), texts("x")), want: list{"1: call_timeout: no answer: 30s (call_timeout)", "2: pass"}, verdict: eval.Fail},
-		{name: "a failure of the farm is an error and ends the trial", steps: list{`{"call":"a"}`, `{"call":"b"}`}, answers: answers(failed(eval.ReasonUnauthorized, "401")), want: list{"1: unauthorized: no answer: 401 (unauthorized)"}, verdict: eval.Error, stop: eval.StopNotStarted},
+		{name: "after a timeout the rest is called", steps: list{`{"call":"a"}`, `{"call":"b"}`}, answers: answers(failed(eval.ReasonTimeout, "30s"), texts("x")), want: list{"1: call_timeout: 30s", "2: pass"}, verdict: eval.Fail},
+		{name: "a failure of the farm is an error and ends the trial", steps: list{`{"call":"a"}`, `{"call":"b"}`}, answers: answers(failed(eval.ReasonUnauthorized, "401")), want: list{"1: unauthorized: 401"}, verdict: eval.Error, stop: eval.StopNotStarted},
 		{
 			name: "a failure of the farm outranks a step that failed", steps: list{`{"call":"a","expect_count":2}`, `{"call":"b"}`}, answers: answers(texts("x"), failed(eval.ReasonUnreachable, "refused")),
-			want: list{"1: count_mismatch: want 2 items, got 1", "2: unreachable: no answer: refused (unreachable)"}, verdict: eval.Error, stop: eval.StopServerLost,
+			want: list{"1: count_mismatch: want 2 items, got 1", "2: unreachable: refused"}, verdict: eval.Error, stop: eval.StopServerLost,
 		},
 		{name: "cancelled by the session", steps: list{`{"call":"a"}`, `{"call":"b"}`, `{"call":"c"}`}, answers: answers(texts("x"), eval.Outcome{Kind: eval.OutcomeCancelled, Detail: "drain"}), want: list{"1: pass"}, verdict: eval.Unfinished, stop: eval.StopCancelled},
 		{name: "no steps are no pass", verdict: eval.Error},
@@ -274,15 +274,15 @@ func TestListingThatCannotBeHad(t *testing.T) {
 	}{
 		{
 			name: "timeout", listing: failed(eval.ReasonTimeout, "30s"), verdict: eval.Fail, stop: eval.StopDone,
-			want: []string{"1: call_timeout: not called: tools/list: no answer: 30s (call_timeout)", "2: call_timeout: not called: tools/list: no answer: 30s (call_timeout)"},
+			want: []string{"1: call_timeout: not called: tools/list: 30s", "2: call_timeout: not called: tools/list: 30s"},
 		},
 		{
 			name: "crash", listing: failed(eval.ReasonServerCrashed, "exit 1"), verdict: eval.Fail, stop: eval.StopServerLost,
-			want: []string{"1: server_crashed: not called: tools/list: no answer: exit 1 (server_crashed)", "2: server_crashed: not called: the server's session had ended: exit 1 (server_crashed)"},
+			want: []string{"1: server_crashed: not called: tools/list: exit 1", "2: server_crashed: not called: the server's session had ended: exit 1"},
 		},
 		{
 			name: "unauthorized", listing: failed(eval.ReasonUnauthorized, "401"), verdict: eval.Error, stop: eval.StopNotStarted,
-			want: []string{"1: unauthorized: not called: tools/list: no answer: 401 (unauthorized)"},
+			want: []string{"1: unauthorized: not called: tools/list: 401"},
 		},
 		{
 			name: "rejected", listing: rpcError(-32601, "Method not found"), verdict: eval.Fail, stop: eval.StopDone,

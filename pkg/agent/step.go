@@ -1,9 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -151,10 +151,10 @@ func (r *run) noValue(ctx context.Context, o eval.Outcome) *failure {
 		r.stop(eval.StopCancelled)
 		return failf(eval.ReasonCancelled, "cancelled: %s", o.Detail)
 	case eval.OutcomeFailed:
-		failed := failf(o.Reason, "no answer: %s", describe(o))
+		failed := failf(o.Reason, "%s", cmp.Or(o.Detail, "no answer"))
 		if endsSession(o.Reason) {
 			r.stop(eval.StopServerLost)
-			r.over = failf(o.Reason, "the server's session had ended: %s", describe(o))
+			r.over = failf(o.Reason, "the server's session had ended: %s", cmp.Or(o.Detail, string(o.Reason)))
 		}
 		return failed
 	default:
@@ -174,12 +174,4 @@ func (r *run) lostOrNotStarted() eval.StopReason {
 // endsSession says whether nothing more can be asked after a failure.
 func endsSession(reason eval.Reason) bool {
 	return reason == eval.ReasonServerCrashed || reason == eval.ReasonStreamCut || reason == eval.ReasonOversize
-}
-
-// describe is one line about a failed outcome.
-func describe(o eval.Outcome) string {
-	if o.Detail == "" {
-		return string(o.Reason)
-	}
-	return fmt.Sprintf("%s (%s)", o.Detail, o.Reason)
 }

@@ -27,6 +27,8 @@ type page struct {
 	out   strings.Builder
 	width int
 	o     Options
+	// said is the error that was explained last.
+	said string
 }
 
 // A part is text in one style.

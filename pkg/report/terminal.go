@@ -182,7 +182,15 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 	if c.Repeats > 1 {
 		rest = fmt.Sprintf("%d/%d pass  ", c.Counts.Pass, total(c.Counts))
 	}
+	said := ""
 	switch f := c.Failure; {
+	case f != nil && f.Verdict == eval.Error:
+		// A server that does not start fails every case alike: once is enough.
+		if said = explain(c, *f); said == p.said {
+			rest += "as above"
+		} else {
+			rest += said
+		}
 	case f != nil:
 		if c.Repeats > 1 {
 			rest += fmt.Sprintf("repeat %d: ", f.Repeat)
@@ -194,8 +202,10 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 		rest += duration(c.Latency.P50)
 	}
 	p.entry(6, rest, p.indent(2), mark(v), text(" "), text(name(c)).pad(names), text("  "))
+	repeated := said != "" && said == p.said
+	p.said = said
 	p.steps(c, all)
-	if c.Failure != nil {
+	if c.Failure != nil && !repeated {
 		p.stderr(6, c.Failure.Stderr, stderrHead)
 	}
 	if all {
@@ -229,7 +239,7 @@ func scores(c eval.CellStats) []eval.Score {
 		return list
 	}
 	for _, s := range c.Failure.Scores {
-		if i := find(list, s.Check); i >= 0 {
+		if i := find(list, s); i >= 0 {
 			list[i] = s
 		} else {
 			list = append(list, s)
@@ -238,8 +248,10 @@ func scores(c eval.CellStats) []eval.Score {
 	return list
 }
 
-func find(scores []eval.Score, check string) int {
-	return slices.IndexFunc(scores, func(s eval.Score) bool { return s.Check == check })
+// find finds the score of the same check on the same target: a catalog rule has
+// one for each tool.
+func find(scores []eval.Score, like eval.Score) int {
+	return slices.IndexFunc(scores, func(s eval.Score) bool { return s.Check == like.Check && s.Target == like.Target })
 }
 
 // failed says whether a score decided against its trial.

@@ -55,7 +55,9 @@ func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.A
 func notStarted(r eval.Record, err error, set setting) eval.Record {
 	reason, message, stderr := eval.ReasonFarm, err.Error(), ""
 	if start, ok := errors.AsType[*client.StartError](err); ok {
+		// The report puts the reason in front itself.
 		reason, stderr = start.Reason, start.Stderr
+		message = fmt.Sprintf("server %s: %s", start.Server, start.Detail)
 	}
 	r = failed(r, reason, set.secrets.String(message))
 	r.Result.Stderr = set.secrets.String(stderr)

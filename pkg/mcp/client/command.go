@@ -110,7 +110,7 @@ func lookPath(name string, env []string, dir string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("command %q was not found on PATH (%s)", name, path)
+	return "", fmt.Errorf("command %q was not found on PATH", name)
 }
 
 func executable(file string) error {
