@@ -83,15 +83,15 @@ func (a *At) Node() *Node { return a.node }
 func (a *At) setNode(n *Node) { a.node = n }
 
 func (d *Decoder) value(n *Node, v reflect.Value) {
-	if n.Bad {
-		return
-	}
 	if v.Type() == reflect.TypeFor[*Node]() {
 		v.Set(reflect.ValueOf(n))
 		return
 	}
 	if s, ok := v.Addr().Interface().(interface{ setNode(*Node) }); ok {
 		s.setNode(n)
+	}
+	if n.Bad {
+		return
 	}
 	if u, ok := v.Addr().Interface().(Unmarshaler); ok {
 		u.UnmarshalNode(d, n)

@@ -241,3 +241,13 @@ func TestLooseText(t *testing.T) {
 		t.Errorf("got %s, want one problem with 012 as a number", render(problems))
 	}
 }
+
+// A struct remembers where it was written also when it could not be read.
+func TestBadValuesHaveAPlace(t *testing.T) {
+	n, _ := strictyaml.Parse("menu.yaml", []byte("name: x\ndishes:\n  - {{x}}\n"))
+	var m menu
+	strictyaml.Decode(n, &m, strictyaml.Options{})
+	if len(m.Dishes) != 1 || m.Dishes[0].Node() == nil || !m.Dishes[0].Node().Bad || m.Dishes[0].Node().Line != 3 {
+		t.Errorf("got %+v, want one bad dish in line 3", m.Dishes)
+	}
+}

@@ -27,7 +27,7 @@ type Node struct {
 	// number or a boolean, whichever is wanted.
 	Loose bool
 	// Bad marks a value that could not be read, which is reported. Its kind is
-	// Null, but [Decode] accepts it anywhere and changes nothing for it.
+	// Null, but [Decode] accepts it anywhere and leaves zero values for it.
 	Bad bool
 	// Items of a list.
 	Items []*Node

@@ -39,7 +39,7 @@ func (b *build) run() {
 
 // usedAxes reports axes that change nothing.
 func (b *build) usedAxes() {
-	if len(b.suite.Cases) == 0 || b.failed() {
+	if len(b.suite.Axes) == 0 || len(b.suite.Cases) == 0 || b.failed() {
 		return
 	}
 	used := map[string]bool{}
