@@ -114,7 +114,7 @@ func (d *Decoder) value(n *Node, v reflect.Value) {
 }
 
 func (d *Decoder) scalar(n *Node, v reflect.Value) {
-	number := n.Kind == Number || n.Loose && plainNumber.MatchString(n.Text)
+	number := n.Kind == Number || n.Loose && plainNumberRE.MatchString(n.Text)
 	switch v.Kind() {
 	case reflect.String:
 		if n.Kind != String && !(n.Loose && (n.Kind == Number || n.Kind == Bool)) {

@@ -7,15 +7,15 @@ import (
 )
 
 var (
-	plainNumber  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-	looseDecimal = regexp.MustCompile(`^(-?)0*([0-9]*)\.?([0-9]*)([eE][-+]?[0-9]+)?$`)
+	plainNumberRE  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	looseDecimalRE = regexp.MustCompile(`^(-?)0*([0-9]*)\.?([0-9]*)([eE][-+]?[0-9]+)?$`)
 )
 
 // jsonNumber writes a YAML number as JSON does, with all its digits. Infinity
 // and NaN have no JSON form.
 func jsonNumber(s string) (string, bool) {
 	s = strings.TrimPrefix(s, "+")
-	if plainNumber.MatchString(s) {
+	if plainNumberRE.MatchString(s) {
 		return s, true
 	}
 	if strings.ContainsAny(s, "xXoObB") {
@@ -25,7 +25,7 @@ func jsonNumber(s string) (string, bool) {
 		}
 		return i.String(), true
 	}
-	m := looseDecimal.FindStringSubmatch(s)
+	m := looseDecimalRE.FindStringSubmatch(s)
 	if m == nil || m[2] == "" && m[3] == "" && !strings.Contains(s, "0") {
 		return "", false
 	}

@@ -41,29 +41,29 @@ func parseYAML(src *Source) (*Node, []Problem) {
 }
 
 var (
-	syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-	// zeroBased matches the errors whose line the parser counts from 0.
-	zeroBased = regexp.MustCompile(`^did not find expected (key|node|'|<)`)
-	// braces matches an unquoted {{ where a value starts.
-	braces = regexp.MustCompile(`(?:^|[:\-\[,{?])\s*(\$?\{\{)`)
+	syntaxLineRE = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	// zeroBasedRE matches the errors whose line the parser counts from 0.
+	zeroBasedRE = regexp.MustCompile(`^did not find expected (key|node|'|<)`)
+	// bracesRE matches an unquoted {{ where a value starts.
+	bracesRE = regexp.MustCompile(`(?:^|[:\-\[,{?])\s*(\$?\{\{)`)
 )
 
 // syntax reports an error of the parser, which gives a line, or none for the
 // first one, and no column.
 func (r *yamlReader) syntax(err error) Problem {
-	m := syntaxLine.FindStringSubmatch(err.Error())
+	m := syntaxLineRE.FindStringSubmatch(err.Error())
 	if m == nil {
 		return Problem{File: r.src.name, Message: "not valid YAML: " + visible(err.Error())}
 	}
 	text := strings.TrimPrefix(err.Error(), m[0])
 	line, _ := strconv.Atoi(m[1]) // 0 without a number
-	if line == 0 || zeroBased.MatchString(text) {
+	if line == 0 || zeroBasedRE.MatchString(text) {
 		line++
 	}
 	line = min(line, len(r.src.starts))
 	message := "not valid YAML: " + visible(text)
 	for _, n := range []int{line, line - 1} {
-		if at := braces.FindStringSubmatchIndex(r.src.line(n)); at != nil {
+		if at := bracesRE.FindStringSubmatchIndex(r.src.line(n)); at != nil {
 			return r.src.at(r.src.starts[n-1]+at[2]).Problem(message, bracesHint)
 		}
 	}
@@ -208,18 +208,18 @@ func (r *yamlReader) badTag(y *yaml.Node, tag string) {
 }
 
 var (
-	// yaml11Bool matches what YAML 1.1 reads as true or false and 1.2 as text.
-	yaml11Bool = regexp.MustCompile(`^(?i:yes|no|on|off)$`)
-	// yaml11Base60 matches what YAML 1.1 reads as a number to the base of 60.
-	yaml11Base60 = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
-	// oldNumber matches numbers that YAML 1.1 and 1.2 read differently.
-	oldNumber = regexp.MustCompile(`^[-+]?(0[0-9]+$|[0-9.][0-9a-fA-FxXob.eE]*_)`)
+	// yaml11BoolRE matches what YAML 1.1 reads as true or false and 1.2 as text.
+	yaml11BoolRE = regexp.MustCompile(`^(?i:yes|no|on|off)$`)
+	// yaml11Base60RE matches what YAML 1.1 reads as a number to the base of 60.
+	yaml11Base60RE = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
+	// oldNumberRE matches numbers that YAML 1.1 and 1.2 read differently.
+	oldNumberRE = regexp.MustCompile(`^[-+]?(0[0-9]+$|[0-9.][0-9a-fA-FxXob.eE]*_)`)
 )
 
 func (r *yamlReader) scalar(y *yaml.Node) *Node {
 	n := &Node{Pos: r.pos(y), Kind: String, Text: y.Value}
 	plain := y.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
-	if plain && oldNumber.MatchString(y.Value) {
+	if plain && oldNumberRE.MatchString(y.Value) {
 		r.report(n.Pos, cut(y.Value)+" is read differently by different versions of YAML",
 			fmt.Sprintf("quote it (%q) or write the number without a leading 0 or _", cut(y.Value)))
 		return bad(n.Pos)
@@ -227,12 +227,12 @@ func (r *yamlReader) scalar(y *yaml.Node) *Node {
 	switch tag := y.ShortTag(); tag {
 	case "!!str", "!!timestamp":
 		switch {
-		case plain && plainNumber.MatchString(y.Value):
+		case plain && plainNumberRE.MatchString(y.Value):
 			n.Kind = Number // one that is too large for the parser
-		case plain && yaml11Bool.MatchString(y.Value):
+		case plain && yaml11BoolRE.MatchString(y.Value):
 			r.warn(n.Pos, fmt.Sprintf("unquoted %s is text here, but true or false in YAML 1.1", y.Value),
 				fmt.Sprintf("quote it (%q), or write true or false", y.Value))
-		case plain && yaml11Base60.MatchString(y.Value):
+		case plain && yaml11Base60RE.MatchString(y.Value):
 			r.warn(n.Pos, fmt.Sprintf("unquoted %s is text here, but a number to the base of 60 in YAML 1.1", cut(y.Value)),
 				fmt.Sprintf("quote it (%q)", cut(y.Value)))
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
-// axisValue matches values of axes: they are part of variant ids, which are
+// axisValueRE matches values of axes: they are part of variant ids, which are
 // "axis=value,…".
-var axisValue = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,100}$`)
+var axisValueRE = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,100}$`)
 
 // axes of the suite, sorted by name.
 func (b *build) axes() {
@@ -20,7 +20,7 @@ func (b *build) axes() {
 	for _, name := range sorted(b.file.Axes) {
 		a := b.file.Axes[name]
 		pos := b.file.Node().Place("axes", name)
-		if !variableName.MatchString(name) || name == "tag" {
+		if !variableNameRE.MatchString(name) || name == "tag" {
 			b.report(pos, strictyaml.Quote(name)+" is no name for an axis", `letters, digits, _ and -, beginning with a letter or _; "tag" is taken by exclude`)
 			continue
 		}
@@ -31,7 +31,7 @@ func (b *build) axes() {
 		for _, n := range a.Values {
 			value := n.Text
 			switch {
-			case !axisValue.MatchString(value):
+			case !axisValueRE.MatchString(value):
 				b.report(n.Pos, strictyaml.Quote(value)+" cannot be a value of an axis", "at most 100 letters, digits and . _ : / @ + -")
 				continue
 			case slices.ContainsFunc(axis.Points, func(p eval.Point) bool { return p.Value == value }):
@@ -105,8 +105,8 @@ func (b *build) values(vars varsFile) map[string]eval.JSON {
 	return out
 }
 
-// protocolRevision matches revisions of MCP, which are dates.
-var protocolRevision = regexp.MustCompile(`^20[0-9]{2}-[0-9]{2}-[0-9]{2}$`)
+// protocolRevisionRE matches revisions of MCP, which are dates.
+var protocolRevisionRE = regexp.MustCompile(`^20[0-9]{2}-[0-9]{2}-[0-9]{2}$`)
 
 // reserved checks a value of an axis that means something to the farm.
 func (b *build) reserved(axis string, n *strictyaml.Node) {
@@ -128,7 +128,7 @@ func (b *build) reserved(axis string, n *strictyaml.Node) {
 			known("client profile", b.opts.Profiles)
 		}
 	case eval.AxisProtocol:
-		if !protocolRevision.MatchString(value) {
+		if !protocolRevisionRE.MatchString(value) {
 			b.report(n.Pos, strictyaml.Quote(value)+" is no protocol revision", "a date such as 2025-11-25")
 		}
 	}

@@ -262,7 +262,7 @@ func (b *build) catalog(f *catalogFile) *eval.Catalog {
 		b.mustExist(at.Get("lock"), f.Lock)
 		b.later(at.Place("lock"), "listings cannot be compared with a lock file yet")
 	}
-	if f.Fingerprint != "" && !fingerprint.MatchString(f.Fingerprint) {
+	if f.Fingerprint != "" && !fingerprintRE.MatchString(f.Fingerprint) {
 		b.report(at.Get("fingerprint").Pos, strictyaml.Quote(f.Fingerprint)+" is no fingerprint", "sha256: and 64 hex digits")
 	}
 	return out

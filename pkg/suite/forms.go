@@ -46,7 +46,7 @@ type varsFile map[string]*strictyaml.Node
 func (v *varsFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	d.Decode(n, (*map[string]*strictyaml.Node)(v))
 	for _, f := range n.Fields {
-		if !variableName.MatchString(f.Key.Text) {
+		if !variableNameRE.MatchString(f.Key.Text) {
 			d.Report(f.Key.Pos, strictyaml.Quote(f.Key.Text)+" is no name for a variable", "letters, digits, _ and -, beginning with a letter or _")
 		}
 	}

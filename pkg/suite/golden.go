@@ -160,10 +160,10 @@ func rewrite(n *strictyaml.Node, step bool) *strictyaml.Node {
 	return clone(n, func(s string) string { return rewriteText(s, step) })
 }
 
-var goldenVariable = regexp.MustCompile(`\{\{|\$\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
+var goldenVariableRE = regexp.MustCompile(`\{\{|\$\{([A-Za-z_][A-Za-z0-9_-]*)\}`)
 
 func rewriteText(s string, step bool) string {
-	return goldenVariable.ReplaceAllStringFunc(s, func(match string) string {
+	return goldenVariableRE.ReplaceAllStringFunc(s, func(match string) string {
 		switch {
 		case match == "{{":
 			return "{{{{"
@@ -176,7 +176,7 @@ func rewriteText(s string, step bool) string {
 
 // memberPath is the JSON path of one member of the root, whatever its name.
 func memberPath(name string) string {
-	if variableName.MatchString(name) {
+	if variableNameRE.MatchString(name) {
 		return name
 	}
 	return fmt.Sprintf("$['%s']", strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(name))

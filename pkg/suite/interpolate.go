@@ -101,15 +101,15 @@ func (in *interpolation) node(n *strictyaml.Node, s scope) {
 	})
 }
 
-// expression matches ${{ space.NAME | filter(…) | … }} at the start of a text.
+// expressionRE matches ${{ space.NAME | filter(…) | … }} at the start of a text.
 // What is in quotes may hold any character but its quote.
-var expression = regexp.MustCompile(`^\$\{\{\s*([A-Za-z]+)\.([A-Za-z_][A-Za-z0-9_-]*)\s*((?:\|\s*[a-z]+\s*\(\s*(?:'[^']*'|"[^"]*"|[^'"()|{}]*)\s*\)\s*)*)\}\}`)
+var expressionRE = regexp.MustCompile(`^\$\{\{\s*([A-Za-z]+)\.([A-Za-z_][A-Za-z0-9_-]*)\s*((?:\|\s*[a-z]+\s*\(\s*(?:'[^']*'|"[^"]*"|[^'"()|{}]*)\s*\)\s*)*)\}\}`)
 
-var filter = regexp.MustCompile(`\|\s*([a-z]+)\s*\(\s*('[^']*'|"[^"]*"|[^'"()|{}]*?)\s*\)`)
+var filterRE = regexp.MustCompile(`\|\s*([a-z]+)\s*\(\s*('[^']*'|"[^"]*"|[^'"()|{}]*?)\s*\)`)
 
 // text evaluates the expressions of one string.
 func (in *interpolation) text(n *strictyaml.Node, s scope) {
-	if m := expression.FindStringSubmatch(n.Text); m != nil && m[0] == n.Text {
+	if m := expressionRE.FindStringSubmatch(n.Text); m != nil && m[0] == n.Text {
 		value := in.evaluate(n, m, s)
 		if value == nil {
 			n.Bad = true
@@ -140,7 +140,7 @@ func (in *interpolation) text(n *strictyaml.Node, s scope) {
 			continue
 		}
 		out.WriteString(rest[:i])
-		m := expression.FindStringSubmatch(rest[i:])
+		m := expressionRE.FindStringSubmatch(rest[i:])
 		if m == nil {
 			in.report(n.Pos, "cannot read the expression "+strictyaml.Quote(rest[i:]),
 				"write ${{ env.NAME }}, ${{ env.NAME | default('text') }} or ${{ vars.NAME }}; $${{ for a literal ${{")
@@ -193,14 +193,14 @@ func clone(n *strictyaml.Node, change func(string) string) *strictyaml.Node {
 // evaluate gives the value of a matched expression, escaped for its place; nil means that it reported
 // why there is none.
 func (in *interpolation) evaluate(n *strictyaml.Node, m []string, s scope) *strictyaml.Node {
-	space, name, filters := m[1], m[2], filter.FindAllStringSubmatch(m[3], -1)
+	space, name, filters := m[1], m[2], filterRE.FindAllStringSubmatch(m[3], -1)
 	str := func(text string) *strictyaml.Node {
 		return &strictyaml.Node{Pos: n.Pos, Kind: strictyaml.String, Text: text, Loose: true}
 	}
 	var value *strictyaml.Node
 	switch space {
 	case "env":
-		if secretName.MatchString(name) {
+		if secretNameRE.MatchString(name) {
 			in.report(n.Pos, fmt.Sprintf("env.%s looks like a secret, and values of env are stored with the run", name),
 				fmt.Sprintf("use ${{ secrets.%s }} in a server, a model or an axis", name))
 			return nil
@@ -296,8 +296,8 @@ func literal(n *strictyaml.Node, s string) *strictyaml.Node {
 	return out
 }
 
-// secretName matches names of environment variables that usually hold a secret.
-var secretName = regexp.MustCompile(`(?i)(^|_)(API)?(KEYS?|TOKEN|SECRETS?|PASS|PASSWD|PASSWORDS?|PASSPHRASE|CREDENTIALS?|PAT)(_|$)|APIKEY`)
+// secretNameRE matches names of environment variables that usually hold a secret.
+var secretNameRE = regexp.MustCompile(`(?i)(^|_)(API)?(KEYS?|TOKEN|SECRETS?|PASS|PASSWD|PASSWORDS?|PASSPHRASE|CREDENTIALS?|PAT)(_|$)|APIKEY`)
 
 // setVars replaces variables of the suite from the command line. A value for a
 // variable that is a number, a boolean, a list or a map is read as JSON.

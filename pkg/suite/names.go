@@ -25,7 +25,7 @@ func (b *build) namesFor(f *caseFile, c eval.Case) *names {
 	}
 	if each := f.Node().Get("each"); each != nil {
 		for _, field := range each.Fields {
-			if !variableName.MatchString(field.Key.Text) {
+			if !variableNameRE.MatchString(field.Key.Text) {
 				b.report(field.Key.Pos, strictyaml.Quote(field.Key.Text)+" is no name for a variable", "letters, digits, _ and -, beginning with a letter or _")
 			}
 			known.have[field.Key.Text] = true

@@ -74,8 +74,8 @@ type rowFill struct {
 	row *strictyaml.Node
 }
 
-// rowField matches a placeholder of a row, and {{{{, which begins none.
-var rowField = regexp.MustCompile(`\{\{\{\{|\{\{ *row\.([^\s{}]+) *\}\}`)
+// rowFieldRE matches a placeholder of a row, and {{{{, which begins none.
+var rowFieldRE = regexp.MustCompile(`\{\{\{\{|\{\{ *row\.([^\s{}]+) *\}\}`)
 
 // fill copies a template. A string that is one placeholder becomes the value
 // with its type. In a template for the trial, what is filled in is escaped.
@@ -92,14 +92,14 @@ func (f rowFill) fill(n *strictyaml.Node, template bool) *strictyaml.Node {
 		return &out
 	}
 	place := scope{template: template}
-	if m := rowField.FindStringSubmatch(n.Text); m != nil && m[0] == n.Text && m[1] != "" {
+	if m := rowFieldRE.FindStringSubmatch(n.Text); m != nil && m[0] == n.Text && m[1] != "" {
 		if value := f.value(n, m[1]); value != nil {
 			return clone(value, func(s string) string { return written(s, place) })
 		}
 		return &out
 	}
-	out.Text = rowField.ReplaceAllStringFunc(n.Text, func(match string) string {
-		m := rowField.FindStringSubmatch(match)
+	out.Text = rowFieldRE.ReplaceAllStringFunc(n.Text, func(match string) string {
+		m := rowFieldRE.FindStringSubmatch(match)
 		if m[1] == "" {
 			return match
 		}

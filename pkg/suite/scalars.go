@@ -125,12 +125,12 @@ func (m *dollars) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 // duration is written as Go writes it: 90s, 2m, 1h30m.
 type duration time.Duration
 
-var durationText = regexp.MustCompile(durationPattern)
+var durationRE = regexp.MustCompile(durationPattern)
 
 const durationPattern = `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 
 func (t *duration) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	if n.Kind != strictyaml.String || !durationText.MatchString(n.Text) {
+	if n.Kind != strictyaml.String || !durationRE.MatchString(n.Text) {
 		p := "a duration such as 90s, 2m or 1h30m"
 		if n.Kind == strictyaml.Number {
 			d.Report(n.Pos, "want "+p+", got "+n.Describe(), fmt.Sprintf("a duration has a unit: %ss", n.Text))
@@ -153,12 +153,12 @@ func (t *duration) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 // rule compares a number with a bound: ">= 0.95".
 type rule eval.Rule
 
-var ruleText = regexp.MustCompile(rulePattern)
+var ruleRE = regexp.MustCompile(rulePattern)
 
 const rulePattern = `^(>=|>) *(0(\.[0-9]+)?|1(\.0+)?)$`
 
 func (r *rule) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	m := ruleText.FindStringSubmatch(n.Text)
+	m := ruleRE.FindStringSubmatch(n.Text)
 	if n.Kind != strictyaml.String || m == nil {
 		d.Want(n, `a rule such as ">= 0.95", with a bound from 0 to 1`)
 		return
@@ -182,7 +182,7 @@ const (
 	maxID     = 200
 )
 
-var idText = regexp.MustCompile(idPattern)
+var idRE = regexp.MustCompile(idPattern)
 
 func (id *caseID) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	d.Decode(n, (*string)(id))
@@ -207,7 +207,7 @@ func badID(id string) string {
 		return "it is empty"
 	case len(id) > maxID:
 		return fmt.Sprintf("longer than %d characters", maxID)
-	case !idText.MatchString(id):
+	case !idRE.MatchString(id):
 		if i := strings.IndexFunc(id, func(r rune) bool { return !strings.ContainsRune("._-/", r) && !isAlnum(r) }); i >= 0 {
 			return fmt.Sprintf("%q is not allowed", []rune(id[i:])[0])
 		}
@@ -220,5 +220,5 @@ func isAlnum(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// variableName matches names of variables, extracted values and axes.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+// variableNameRE matches names of variables, extracted values and axes.
+var variableNameRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)

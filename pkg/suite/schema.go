@@ -114,7 +114,7 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		length := uint64(maxID)
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: idPattern, MaxLength: &length})
 	case reflect.TypeFor[varsFile]():
-		return &jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: variableName.String()}}
+		return &jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: variableNameRE.String()}}
 	case reflect.TypeFor[includeFile]():
 		data := object(datasetFile{})
 		template, _ := data.Properties.Get("case")

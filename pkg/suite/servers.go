@@ -104,15 +104,15 @@ func (b *build) checkURL(pos strictyaml.Pos, address string) {
 	}
 }
 
-// named matches NAME=VALUE.
-var named = regexp.MustCompile(`^([A-Za-z0-9_.-]+)=(.*)$`)
+// namedRE matches NAME=VALUE.
+var namedRE = regexp.MustCompile(`^([A-Za-z0-9_.-]+)=(.*)$`)
 
 // override puts a --server value in the place of what a server runs, and
 // returns the server's name.
 func (b *build) override(text string) string {
 	pos := strictyaml.Pos{}
 	name, value := "", text
-	if m := named.FindStringSubmatch(text); m != nil {
+	if m := namedRE.FindStringSubmatch(text); m != nil {
 		name, value = m[1], m[2]
 	}
 	fail := func(message, hint string) string {

@@ -63,7 +63,7 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 		e := f.ExpectError.ExpectError
 		step.ExpectError = &e
 	}
-	if a := f.Arguments; a != nil && a.Kind != strictyaml.Map && !(a.Kind == strictyaml.String && placeholder.MatchString(a.Text)) {
+	if a := f.Arguments; a != nil && a.Kind != strictyaml.Map && !(a.Kind == strictyaml.String && placeholderRE.MatchString(a.Text)) {
 		b.report(a.Pos, "want a map of arguments, got "+a.Describe(), "")
 	}
 	if t := f.ExpectText; t != nil && t.Kind != strictyaml.String && t.Kind != strictyaml.Map {
@@ -77,7 +77,7 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 	}
 	for _, name := range sorted(f.Extract) {
 		field := at.Get("extract").Field(name)
-		if !variableName.MatchString(name) {
+		if !variableNameRE.MatchString(name) {
 			b.report(field.Key.Pos, strictyaml.Quote(name)+" is no name for a variable", "letters, digits, _ and -, beginning with a letter or _")
 		}
 		b.path(field.Value)
@@ -99,11 +99,11 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 	return step
 }
 
-// placeholder matches a string that is one placeholder and nothing else.
-var placeholder = regexp.MustCompile(`^\{\{[^{}]+\}\}$`)
+// placeholderRE matches a string that is one placeholder and nothing else.
+var placeholderRE = regexp.MustCompile(`^\{\{[^{}]+\}\}$`)
 
-// fingerprint matches fingerprints of tool listings.
-var fingerprint = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+// fingerprintRE matches fingerprints of tool listings.
+var fingerprintRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // checkAction wants one call or read, and no keys that contradict each other.
 func (b *build) checkAction(at *strictyaml.Node) {
