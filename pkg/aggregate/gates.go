@@ -39,7 +39,11 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 		}
 	}
 	if n := s.Counts.Unfinished; n > 0 {
-		open = append(open, fmt.Sprintf("the run is %s with %d of %d trials unfinished", s.Outcome, n, s.Trials))
+		how := "is " + string(s.Outcome)
+		if s.Outcome == "" {
+			how = "is not done"
+		}
+		open = append(open, fmt.Sprintf("the run %s, with %d of %d trials unfinished", how, n, s.Trials))
 	}
 	if s.Trials == 0 {
 		open = append(open, "the run has no trials")

@@ -51,7 +51,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			name: "cancelled with trials unfinished", outcome: eval.OutcomeRunCancelled, counts: counts{script: {Pass: 10, Unfinished: 2}},
-			verdict: eval.RunInconclusive, code: 4, first: "the run is cancelled with 2 of 12 trials unfinished",
+			verdict: eval.RunInconclusive, code: 4, first: "the run is cancelled, with 2 of 12 trials unfinished",
 		},
 		{
 			name: "interrupted with trials unfinished", outcome: eval.OutcomeInterrupted, counts: counts{catalog: {Unfinished: 1}},

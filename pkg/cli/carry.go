@@ -56,6 +56,18 @@ func (f *carrying) config(c *command) (app.Config, error) {
 	return conf, err
 }
 
+// check finds mistakes in the flags before anything is stored.
+func (f *carrying) check(c *command) error {
+	if _, err := parseOutputs(f.outputs, f.json); err != nil {
+		return err
+	}
+	if _, err := c.newProgress(f); err != nil {
+		return err
+	}
+	_, err := f.config(c)
+	return err
+}
+
 func (f *carrying) brokerOptions(c *command) (broker.Options, error) {
 	o := broker.Options{Logger: c.logger()}
 	switch {
@@ -108,8 +120,13 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 // conclude prints what a run came to and turns its verdict into an exit code.
 func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s store.Store, summary eval.Summary) error {
 	if !slices.ContainsFunc(outputs, func(o output) bool { return o.path == "-" }) {
-		o := report.Options{Width: c.env.Width(), Color: c.colored(c.env.StdoutTTY), Next: next(summary)}
-		if err := report.Terminal(c.env.Stdout, summary, o); err != nil {
+		show := report.Terminal
+		if quiet {
+			show = report.Verdict
+		}
+		o := c.page()
+		o.Next = next(summary)
+		if err := show(c.env.Stdout, summary, o); err != nil {
 			return fmt.Errorf("print report: %w", err)
 		}
 	}
@@ -122,6 +139,15 @@ func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s 
 		return &codeError{eval.ExitCode(summary.ExitCode)}
 	}
 	return nil
+}
+
+// page says how to print to standard output.
+func (c *command) page() report.Options {
+	o := report.Options{Width: 120, Color: c.colored(c.env.StdoutTTY)}
+	if c.env.StdoutTTY {
+		o.Width = c.env.Width()
+	}
+	return o
 }
 
 // next suggests commands that go on from a summary.

@@ -53,11 +53,12 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 		o.Set[name] = value
 	}
 	loaded, err := suite.Load(path, o)
-	if _, ok := errors.AsType[*suite.ProblemsError](err); err != nil && !ok {
-		return nil, usage("", "%s", err)
+	if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
+		problems.Path = arg // as it was given
+		return nil, problems
 	}
 	if err != nil {
-		return nil, err
+		return nil, usage("", "%s", err)
 	}
 	c.problems(loaded.Warnings)
 	return loaded, nil
@@ -80,6 +81,9 @@ func (c *command) findSuite(arg string) (string, error) {
 			return s.Path, nil
 		}
 		names = append(names, s.Name)
+		if rel, err := filepath.Rel(c.env.Dir, filepath.Dir(s.Path)); err == nil {
+			names = append(names, rel)
+		}
 	}
 	hint := "list them: evalfarm suites"
 	if near := strictyaml.Closest(arg, names); near != "" {

@@ -42,7 +42,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			if err := c.executable(loaded); err != nil {
 				return err
 			}
-			if _, err := parseOutputs(f.outputs, f.json); err != nil {
+			if err := f.check(c); err != nil {
 				return err
 			}
 			request, err := c.request(ctx, loaded, sel)

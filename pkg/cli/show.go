@@ -35,7 +35,8 @@ JSON document in a line.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return c.withRun(ctx, args, func(s store.Store, run eval.Run) error {
-				o := report.Options{Width: c.env.Width(), Color: c.colored(c.env.StdoutTTY), Full: full}
+				o := c.page()
+				o.Full = full
 				if len(args) < 2 {
 					if frames {
 						return usage("evalfarm show RUN CASE REPEAT --frames", "--frames wants one trial")

@@ -20,6 +20,7 @@ type watch struct {
 	snap     eval.Snapshot
 	quit     chan struct{}
 	ticked   sync.WaitGroup
+	unhook   func() bool // from the end of the command's context
 
 	mu      sync.Mutex // guards the following fields
 	order   *eval.Order
@@ -33,13 +34,22 @@ type watch struct {
 // flicker.
 const refresh = 200 * time.Millisecond
 
-func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eval.Run) (*watch, error) {
+// newProgress chooses how to show progress.
+func (c *command) newProgress(f *carrying) (Progress, error) {
 	p, err := NewProgress(f.progress, ProgressEnv{
 		Stderr: c.env.Stderr, TTY: c.env.StderrTTY, Width: c.env.Width(), Lookup: c.env.Lookup,
 		Color: c.colored(c.env.StderrTTY), Quiet: f.quiet,
 	})
 	if err != nil {
 		return nil, usage("", "%s", err)
+	}
+	return p, nil
+}
+
+func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eval.Run) (*watch, error) {
+	p, err := c.newProgress(f)
+	if err != nil {
+		return nil, err
 	}
 	w := &watch{progress: p, quit: make(chan struct{}), total: run.Trials, running: map[string]RunningTrial{}, began: time.Now()}
 	if err := blob.LoadJSON(ctx, s, run.Header, &w.snap); err != nil {
@@ -59,7 +69,7 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 	}
 	p.Start(RunInfo{Run: run.ID, Suite: run.Suite, Queue: queue, Cases: len(cases), Variants: len(w.snap.Variants), Trials: run.Trials})
 	w.ticked.Go(w.tick)
-	context.AfterFunc(ctx, func() {
+	w.unhook = context.AfterFunc(ctx, func() {
 		p.Note("stopping: running trials may finish; Ctrl-C again to abandon them")
 	})
 	return w, nil
@@ -128,6 +138,7 @@ func (w *watch) status() Status {
 func (w *watch) done() int { return w.status().Done }
 
 func (w *watch) stop() {
+	w.unhook()
 	close(w.quit)
 	w.ticked.Wait()
 	w.progress.Tick(w.status())

@@ -36,6 +36,13 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	return p.writeTo(w)
 }
 
+// Verdict writes the verdict of a run and the reasons for it, and no more.
+func Verdict(w io.Writer, s eval.Summary, o Options) error {
+	p := newPage(o)
+	p.headline(s)
+	return p.writeTo(w)
+}
+
 // headline is the line that stands when everything else has scrolled away.
 func (p *page) headline(s eval.Summary) {
 	parts := []part{
