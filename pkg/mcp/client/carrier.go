@@ -88,13 +88,12 @@ func (c *carrier) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	if c.s.deaf {
 		c.s.hear(ctx, m)
 	}
-	var resp *transport.JSONRPCResponse
-	err = c.run(ctx, func(ctx context.Context) (err error) {
-		resp, err = c.Interface.SendRequest(ctx, req)
+	resp, err := abandonable(ctx, func(ctx context.Context) (*transport.JSONRPCResponse, error) {
+		resp, err := c.Interface.SendRequest(ctx, req)
 		if err == nil && c.s.deaf {
 			c.hearMarshalled(ctx, resp)
 		}
-		return err
+		return resp, err
 	})
 	if ctx.Err() != nil {
 		c.cancel(req)
@@ -122,31 +121,38 @@ func (c *carrier) cancel(req transport.JSONRPCRequest) {
 
 // SendNotification implements [transport.Interface].
 func (c *carrier) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
-	return c.run(ctx, func(ctx context.Context) error {
-		return c.Interface.SendNotification(ctx, n)
+	_, err := abandonable(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.Interface.SendNotification(ctx, n)
 	})
+	return err
 }
 
-// run lets fn go on its own when ctx ends, whatever fn is stuck in: a full pipe,
-// a tool in this process. The context that fn gets has no deadline, so that no
-// transport races us to it.
-func (c *carrier) run(ctx context.Context, fn func(context.Context) error) error {
+// abandonable runs fn and leaves it to itself when ctx ends, whatever it is stuck
+// in: a full pipe, a tool in this process. The context that fn gets ends then,
+// but has no deadline, so that no transport races us to it.
+func abandonable[T any](ctx context.Context, fn func(context.Context) (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	done := make(chan error, 1)
+	done := make(chan outcome, 1)
 	go func() {
 		defer func() {
 			if v := recover(); v != nil {
-				done <- &panicError{v}
+				done <- outcome{err: &panicError{v}}
 			}
 		}()
-		done <- fn(inner)
+		value, err := fn(inner)
+		done <- outcome{value, err}
 	}()
 	select {
-	case err := <-done:
-		return err
+	case out := <-done:
+		return out.value, out.err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 

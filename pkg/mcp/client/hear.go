@@ -86,7 +86,7 @@ func (s *Session) hearMethod(m wire.Message) bool {
 	case m.Method == "notifications/tools/list_changed":
 		s.changes++
 		s.tools = nil
-	case m.Method == "notifications/progress" && len(s.flights) == 0:
+	case m.Method == "notifications/progress" && len(s.waiting()) == 0:
 		s.findLocked("late_progress", "a progress notification came while no request was waiting: "+string(m.Params))
 	}
 	return true
@@ -150,18 +150,28 @@ func (s *Session) hearStray(m wire.Message) {
 // it when their time is up.
 func (s *Session) suspect(what string, raw []byte) {
 	detail := what + ": " + excerpt(string(raw))
-	switch len(s.flights) {
+	waiting := s.waiting()
+	switch len(waiting) {
 	case 0:
 		s.findLocked("stray_answer", detail)
 	case 1:
-		for _, f := range s.flights {
-			f.condemn(eval.ReasonProtocolViolation, detail)
-		}
+		waiting[0].condemn(eval.ReasonProtocolViolation, detail)
 	default:
-		for _, f := range s.flights {
+		for _, f := range waiting {
 			f.suspicion = detail
 		}
 	}
+}
+
+// waiting lists the flights without an answer.
+func (s *Session) waiting() []*flight {
+	var list []*flight
+	for _, f := range s.flights {
+		if f.answered.IsZero() && f.fault == nil {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 func (s *Session) lastID() int {

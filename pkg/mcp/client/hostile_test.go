@@ -68,6 +68,9 @@ func child() {
 	fmt.Fprintf(os.Stderr, "child %d\n", cmd.Process.Pid)
 }
 
+// idle lives on, but not for ever, whatever becomes of the test.
+func idle() { time.Sleep(10 * time.Minute) }
+
 const hostileTools = `{"name":"do","inputSchema":{"type":"object"}},
 	{"name":"rooted","inputSchema":{"type":"object","allOf":[{"required":["a"]}],"x-vendor":{"k":1}}}`
 
@@ -88,10 +91,10 @@ func (h *hostile) run() {
 	case "early":
 		h.send(`{"jsonrpc":"2.0","id":"early","method":"ping"}`)
 	case "never-reads":
-		select {}
+		idle()
 	case "closed-at-start":
 		_ = os.Stdout.Close()
-		select {}
+		idle()
 	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -107,7 +110,7 @@ func (h *hostile) run() {
 	}
 	switch h.mode {
 	case "ignore-term", "ignore-eof":
-		select {}
+		idle()
 	}
 }
 
@@ -278,7 +281,7 @@ func (h *hostile) call(m rpc) {
 		h.text(id, "ok")
 	case "stop-reading":
 		h.text(id, "ok")
-		select {}
+		idle()
 	default:
 		h.text(id, "echo "+a.Text)
 	}

@@ -29,7 +29,7 @@ func (s *Session) hearNoise(f *flight, m wire.Message) {
 		return
 	}
 	s.findLocked("stdout_noise", string(m.Text))
-	if len(s.flights) == 0 {
+	if len(s.waiting()) == 0 {
 		s.block = nil
 		return
 	}

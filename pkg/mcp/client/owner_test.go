@@ -29,8 +29,5 @@ func runOwner(args []string) {
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Print(s.Stderr(), "ready\n")
-	select {
-	case <-context.Background().Done():
-	case <-time.After(10 * time.Minute): // whatever the test does, not for ever
-	}
+	idle()
 }

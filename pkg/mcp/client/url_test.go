@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func friendly() *server.MCPServer {
 // newStreamable serves a server over Streamable HTTP, with sessions.
 func newStreamable(t *testing.T, srv *server.MCPServer) string {
 	t.Helper()
-	ts := httptest.NewServer(server.NewStreamableHTTPServer(srv, server.WithStateful(true)))
+	ts := httptest.NewServer(server.NewStreamableHTTPServer(srv, server.WithStateful(true), server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))))
 	t.Cleanup(ts.Close)
 	return ts.URL
 }

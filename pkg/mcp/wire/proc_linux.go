@@ -34,7 +34,7 @@ func Sweep(owner string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("sweep servers of dead owners: %w", err)
 	}
-	found := 0
+	var orphans []int
 	for _, dir := range dirs {
 		env, err := os.ReadFile(dir + "/environ")
 		if err != nil {
@@ -44,17 +44,17 @@ func Sweep(owner string) (int, error) {
 		if !ok || owner != "" && name != owner || startTime(pid) == start {
 			continue
 		}
-		victim, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || victim == os.Getpid() {
-			continue
+		if orphan, err := strconv.Atoi(filepath.Base(dir)); err == nil && orphan != os.Getpid() {
+			orphans = append(orphans, orphan)
 		}
-		found++
-		if group, err := syscall.Getpgid(victim); err == nil && group > 1 && group != syscall.Getpgrp() {
+	}
+	for _, orphan := range orphans {
+		if group, err := syscall.Getpgid(orphan); err == nil && group > 1 && group != syscall.Getpgrp() {
 			_ = syscall.Kill(-group, syscall.SIGKILL)
 		}
-		_ = syscall.Kill(victim, syscall.SIGKILL)
+		_ = syscall.Kill(orphan, syscall.SIGKILL)
 	}
-	return found, nil
+	return len(orphans), nil
 }
 
 // parseMark finds the mark in the content of an environ file.
