@@ -82,3 +82,46 @@ func BenchmarkTrip(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkUpkeep is what the queue costs while trials run: an audit of a
+// window, half of it claimed, and a beat for fifty claims.
+func BenchmarkUpkeep(b *testing.B) {
+	for _, redis := range []struct {
+		name string
+		open func(*testing.B) broker.Options
+	}{
+		{"embedded", func(*testing.B) broker.Options { return broker.Options{} }},
+		{"redis", func(b *testing.B) broker.Options { return broker.Options{URL: redistest.Start(b).URL()} }},
+	} {
+		q := asynqjobs.New(open(b, redis.open(b)).Client(), asynqjobs.Options{Namespace: "bench"})
+		var js []jobs.Job
+		var cs []jobs.Claim
+		for i := range window {
+			js = append(js, jobs.Job{Run: "r", Ordinal: i, Attempt: 1})
+		}
+		if err := q.Enqueue(b.Context(), js); err != nil {
+			b.Fatal(err)
+		}
+		for _, j := range js[:window/2] {
+			c := jobs.Claim{Job: j, UID: j.Key(), Worker: "w"}
+			if _, err := q.Claim(b.Context(), c); err != nil {
+				b.Fatal(err)
+			}
+			cs = append(cs, c)
+		}
+		b.Run(redis.name+"/audit", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := q.Audit(b.Context(), "r", js); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(redis.name+"/beat", func(b *testing.B) {
+			for b.Loop() {
+				if _, err := q.Beat(b.Context(), "w", 50, cs[:50]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
