@@ -136,6 +136,18 @@ func TestRules(t *testing.T) {
 				"valid_schema: t: its inputSchema is not valid: compile schema: ",
 			},
 		},
+		"a schema nested too deep to compile": {
+			pages: page(property(`{"description":"D.","type":"array","items":` + strings.Repeat(`{"items":`, 100) + `{}` + strings.Repeat(`}`, 100) + `}`)),
+			want:  []string{"valid_schema: t: its inputSchema is nested more than 100 deep"},
+		},
+		"a schema too large to compile": {
+			pages: page(property(`{"description":"D.","enum":["` + strings.Repeat("x", 64<<10) + `"]}`)),
+			want:  []string{"valid_schema: t: its inputSchema has 65605 bytes, more than 65536"},
+		},
+		"a listing too large to look at": {
+			pages: append(page(good), eval.JSON(strings.Repeat(" ", 4<<20))),
+			want:  []string{"readable_listing: the listing has 4194460 bytes, more than 4194304"},
+		},
 		"a reference to nowhere": {
 			pages: page(property(`{"$ref":"#/$defs/x","description":"D."}`)),
 			want:  []string{"valid_schema: t: its inputSchema is not valid: compile schema: "},

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -41,10 +42,7 @@ func validSchema(t tool) string {
 	if input == nil {
 		return "" // the fault of object_schema
 	}
-	if _, err := schema.Compile(eval.Encode(input)); err != nil {
-		return "its inputSchema is not valid: " + cut(err.Error(), 300)
-	}
-	return ""
+	return compile("inputSchema", input)
 }
 
 func rootAllOf(t tool) string {
@@ -75,8 +73,44 @@ func outputSchema(t tool) string {
 	if _, ok := output.(map[string]any); !ok {
 		return "its outputSchema is " + typeOf(output) + ", not an object"
 	}
-	if _, err := schema.Compile(eval.Encode(output)); err != nil {
-		return "its outputSchema is not valid: " + cut(err.Error(), 300)
+	return compile("outputSchema", output)
+}
+
+// compile says what is wrong with a schema. Compiling takes time that grows with
+// the square of size and depth, so what no model could read is not compiled.
+func compile(key string, definition any) string {
+	const (
+		maxBytes = 64 << 10
+		maxDepth = 100 // of JSON: two for each property within a property
+	)
+	if depth(definition, maxDepth+1) > maxDepth {
+		return fmt.Sprintf("its %s is nested more than %d deep", key, maxDepth)
+	}
+	raw := eval.Encode(definition)
+	if len(raw) > maxBytes {
+		return fmt.Sprintf("its %s has %d bytes, more than %d", key, len(raw), maxBytes)
+	}
+	if _, err := schema.Compile(raw); err != nil {
+		return fmt.Sprintf("its %s is not valid: %s", key, cut(err.Error(), 300))
 	}
 	return ""
+}
+
+// depth is how deep a value is nested; it looks no deeper than most.
+func depth(v any, most int) int {
+	deepest := 0
+	if most == 0 {
+		return deepest
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			deepest = max(deepest, 1+depth(member, most-1))
+		}
+	case []any:
+		for _, item := range v {
+			deepest = max(deepest, 1+depth(item, most-1))
+		}
+	}
+	return deepest
 }

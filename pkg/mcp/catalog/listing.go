@@ -25,8 +25,20 @@ type tool struct {
 	fields map[string]any
 }
 
+// maxListing bounds the pages that are looked at, in bytes. It is a million
+// tokens, more than any model could be given.
+const maxListing = 4 << 20
+
 func read(pages []eval.JSON) listing {
 	var l listing
+	size := 0
+	for _, page := range pages {
+		size += len(page)
+	}
+	if size > maxListing {
+		l.problems = []offence{{message: fmt.Sprintf("the listing has %d bytes, more than %d", size, maxListing)}}
+		return l
+	}
 	for i, page := range pages {
 		entries, problem := split(page)
 		if problem != "" {
