@@ -154,6 +154,15 @@ func (s *shop) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// shell runs a line of shell, with the command on PATH.
+func (s *shop) shell(line string) (string, error) {
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir = s.dir
+	cmd.Env = append(s.env, "PATH="+filepath.Dir(s.self)+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // run runs a command to its end and gives what it printed and its exit code.
 func (s *shop) run(args ...string) (stdout string, code int) {
 	s.t.Helper()
