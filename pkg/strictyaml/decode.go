@@ -87,13 +87,13 @@ func (d *Decoder) value(n *Node, v reflect.Value) {
 		v.Set(reflect.ValueOf(n))
 		return
 	}
-	if s, ok := v.Addr().Interface().(interface{ setNode(*Node) }); ok {
+	if s, ok := reflect.TypeAssert[interface{ setNode(*Node) }](v.Addr()); ok {
 		s.setNode(n)
 	}
 	if n.Bad {
 		return
 	}
-	if u, ok := v.Addr().Interface().(Unmarshaler); ok {
+	if u, ok := reflect.TypeAssert[Unmarshaler](v.Addr()); ok {
 		u.UnmarshalNode(d, n)
 		return
 	}
@@ -117,17 +117,17 @@ func (d *Decoder) scalar(n *Node, v reflect.Value) {
 	number := n.Kind == Number || n.Loose && plainNumberRE.MatchString(n.Text)
 	switch v.Kind() {
 	case reflect.String:
-		if n.Kind != String && !(n.Loose && (n.Kind == Number || n.Kind == Bool)) {
+		if n.Kind != String && (!n.Loose || n.Kind != Number && n.Kind != Bool) {
 			d.Want(n, "a string")
 			return
 		}
-		if c, ok := v.Interface().(Chooser); ok && !slices.Contains(c.Choices(), n.Text) {
+		if c, ok := reflect.TypeAssert[Chooser](v); ok && !slices.Contains(c.Choices(), n.Text) {
 			d.Report(n.Pos, fmt.Sprintf("want one of %s; got %s", strings.Join(c.Choices(), ", "), Quote(n.Text)), DidYouMean(n.Text, c.Choices()))
 			return
 		}
 		v.SetString(n.Text)
 	case reflect.Bool:
-		if n.Kind != Bool && !(n.Loose && (n.Text == "true" || n.Text == "false")) {
+		if n.Kind != Bool && (!n.Loose || n.Text != "true" && n.Text != "false") {
 			d.Want(n, "true or false")
 			return
 		}

@@ -54,14 +54,14 @@ func (p *price) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	}
 }
 
-func decode(t *testing.T, text string, opts strictyaml.Options) (menu, []strictyaml.Problem) {
+func decode(t *testing.T, text string, opts strictyaml.Options) []strictyaml.Problem {
 	t.Helper()
 	n, problems := strictyaml.Parse("menu.yaml", []byte(text))
 	if len(problems) > 0 {
 		t.Fatal(render(problems))
 	}
 	var m menu
-	return m, strictyaml.Decode(n, &m, opts)
+	return strictyaml.Decode(n, &m, opts)
 }
 
 func TestDecode(t *testing.T) {
@@ -187,7 +187,7 @@ error: want a whole number, got the number 99999999999999999999
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, problems := decode(t, test.yaml, strictyaml.Options{Free: "x-"})
+			problems := decode(t, test.yaml, strictyaml.Options{Free: "x-"})
 			if diff := cmp.Diff(strings.TrimPrefix(test.want, "\n"), render(problems)); diff != "" {
 				t.Errorf("problems differ (-want +got):\n%s", diff)
 			}
@@ -196,7 +196,7 @@ error: want a whole number, got the number 99999999999999999999
 }
 
 func TestForeignFilesOnlyWarnOfUnknownKeys(t *testing.T) {
-	_, problems := decode(t, "name: x\nopne: true\nseats: many\n", strictyaml.Options{Foreign: true})
+	problems := decode(t, "name: x\nopne: true\nseats: many\n", strictyaml.Options{Foreign: true})
 	if len(problems) != 2 || !problems[0].Warning || problems[1].Warning {
 		t.Errorf("got %s, want a warning and an error", render(problems))
 	}

@@ -53,11 +53,11 @@ func (r *jsonReader) token() (json.Token, Pos, bool) {
 	if err == nil {
 		return tok, pos, true
 	}
-	var syntax *json.SyntaxError
+	syntax, malformed := errors.AsType[*json.SyntaxError](err)
 	switch {
 	case pos.source == nil:
 		r.report(r.src.at(len(r.src.data)), "the file ends in the middle of a JSON value", "")
-	case errors.As(err, &syntax):
+	case malformed:
 		// The decoder points behind the bad byte of a token, or before the
 		// white space in front of a bad token.
 		bad := min(max(r.place.offset, int(syntax.Offset)-1), len(r.src.data))
@@ -71,7 +71,7 @@ func (r *jsonReader) token() (json.Token, Pos, bool) {
 // value reads one value; nil means that reading cannot go on.
 func (r *jsonReader) value(depth int) *Node {
 	tok, pos, ok := r.token()
-	if !ok || !r.grow(pos, depth) {
+	if !ok || !r.grow(pos, depth, 0) {
 		return nil
 	}
 	n := &Node{Pos: pos}
@@ -114,7 +114,7 @@ func (r *jsonReader) object(n *Node, depth int) *Node {
 	seen := map[string]Pos{}
 	for r.dec.More() {
 		tok, pos, ok := r.token()
-		if !ok || !r.grow(pos, depth) {
+		if !ok || !r.grow(pos, depth, 0) {
 			return nil
 		}
 		key := &Node{Pos: pos, Kind: String, Text: tok.(string)} // Token has checked that keys are strings

@@ -17,6 +17,8 @@ const (
 	MaxDepth = 100
 	// MaxNodes is the number of values and keys, aliases expanded.
 	MaxNodes = 500_000
+	// MaxText is the bytes of all keys and scalars, aliases expanded.
+	MaxText = 32 << 20
 )
 
 // Parse reads one YAML document, or one JSON value when the name ends in .json.
@@ -62,6 +64,7 @@ func unreadable(src *Source) (Problem, bool) {
 type builder struct {
 	src      *Source
 	nodes    int
+	text     int
 	problems []Problem
 }
 
@@ -75,15 +78,19 @@ func (b *builder) warn(pos Pos, message, hint string) {
 	b.problems = append(b.problems, p)
 }
 
-// grow counts one more value at a depth; false means that a bound is reached,
-// which it reports once.
-func (b *builder) grow(pos Pos, depth int) bool {
+// grow counts one more value at a depth, with the bytes of its text; false
+// means that a bound is reached, which it reports once.
+func (b *builder) grow(pos Pos, depth, text int) bool {
+	before := b.nodes <= MaxNodes && b.text <= MaxText
 	b.nodes++
+	b.text += text
+	after := b.nodes <= MaxNodes && b.text <= MaxText
 	switch {
-	case b.nodes > MaxNodes+1:
+	case !before:
 		return false
-	case b.nodes == MaxNodes+1:
-		b.report(pos, fmt.Sprintf("the file has more than %d values", MaxNodes), "aliases count with all that they stand for")
+	case !after:
+		b.report(pos, fmt.Sprintf("the file has more than %d values, or more than %d bytes in them", MaxNodes, MaxText),
+			"aliases count with all that they stand for")
 		return false
 	case depth > MaxDepth:
 		b.report(pos, fmt.Sprintf("more than %d levels deep", MaxDepth), "")

@@ -204,11 +204,12 @@ func TestBounds(t *testing.T) {
 	}
 	tests := []struct{ name, file, text, want string }{
 		{"size", "a.yaml", strings.Repeat("#", strictyaml.MaxBytes+1), "the file has more than 5242880 bytes"},
-		{"aliases", "a.yaml", bomb, "the file has more than 500000 values"},
+		{"text of aliases", "a.yaml", "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a,", 100) + "]\n", "the file has more than 500000 values, or more than 33554432 bytes in them"},
+		{"aliases", "a.yaml", bomb, "the file has more than 500000 values, or more than 33554432 bytes in them"},
 		{"depth of lists", "a.yaml", strings.Repeat("[", 101) + strings.Repeat("]", 101), "more than 100 levels deep"},
 		{"depth of maps", "a.yaml", strings.Repeat("{a: ", 101) + "1" + strings.Repeat("}", 101), "more than 100 levels deep"},
 		{"depth of JSON", "a.json", strings.Repeat("[", 101) + strings.Repeat("]", 101), "more than 100 levels deep"},
-		{"values", "a.json", "[" + strings.Repeat("0,", 500_001) + "0]", "the file has more than 500000 values"},
+		{"values", "a.json", "[" + strings.Repeat("0,", 500_001) + "0]", "the file has more than 500000 values, or more than 33554432 bytes in them"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

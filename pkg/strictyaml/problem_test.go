@@ -47,8 +47,16 @@ func TestRenderIsSafe(t *testing.T) {
 func TestClosest(t *testing.T) {
 	words := []string{"prompt", "call", "read", "steps", "id"}
 	tests := []struct{ word, want string }{
-		{"promt", "prompt"}, {"rompt", "prompt"}, {"pormpt", "prompt"}, {"cal", "call"}, {"step", "steps"},
-		{"xyz", ""}, {"", ""}, {"ab", ""}, {"prompting", ""}, {"ids", "id"},
+		{"promt", "prompt"},
+		{"rompt", "prompt"},
+		{"pormpt", "prompt"},
+		{"cal", "call"},
+		{"step", "steps"},
+		{"xyz", ""},
+		{"", ""},
+		{"ab", ""},
+		{"prompting", ""},
+		{"ids", "id"},
 	}
 	for _, test := range tests {
 		t.Run(test.word, func(t *testing.T) {

@@ -70,8 +70,7 @@ func parseCSV(src *Source) ([]*Node, []Problem) {
 		if errors.Is(err, io.EOF) {
 			return rows, b.problems
 		}
-		var parse *csv.ParseError
-		if errors.As(err, &parse) {
+		if parse, bad := errors.AsType[*csv.ParseError](err); bad {
 			b.report(Pos{b.src, parse.Line, max(1, parse.Column)}, "not valid CSV: "+parse.Err.Error(), "")
 			return rows, b.problems
 		}
@@ -80,7 +79,7 @@ func parseCSV(src *Source) ([]*Node, []Problem) {
 			line, column := reader.FieldPos(i)
 			pos := place.to(b.src.starts[line-1] + column - 1)
 			cells[i] = &Node{Pos: pos, Kind: String, Text: text}
-			if !b.grow(pos, 1) {
+			if !b.grow(pos, 1, len(text)) {
 				return rows, b.problems
 			}
 		}

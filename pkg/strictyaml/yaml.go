@@ -84,7 +84,7 @@ func bad(pos Pos) *Node { return &Node{Pos: pos, Kind: Null, Text: "null", Bad: 
 // node converts one value.
 func (r *yamlReader) node(y *yaml.Node, depth int) *Node {
 	pos := r.pos(y)
-	if !r.grow(pos, depth) {
+	if !r.grow(pos, depth, len(y.Value)) {
 		return bad(pos)
 	}
 	switch y.Kind {
@@ -178,7 +178,7 @@ func (r *yamlReader) key(y *yaml.Node) *Node {
 		y = y.Alias
 	}
 	pos := r.pos(y)
-	if !r.grow(pos, 1) {
+	if !r.grow(pos, 1, len(y.Value)) {
 		return nil
 	}
 	if y.Kind != yaml.ScalarNode || y.ShortTag() == "!!null" {

@@ -58,34 +58,26 @@ func (b *build) axes() {
 // of the axis set, so that vars of an axis lie above those of the suite.
 func (b *build) fillAxisVars() {
 	for i := range b.suite.Axes {
-		axis := &b.suite.Axes[i]
-		for name := range b.axisVars(axis) {
-			value, ok := b.file.Vars[name]
-			if !ok {
-				continue
+		points := b.suite.Axes[i].Points
+		sets := map[string]bool{}
+		for _, p := range points {
+			for name := range p.Vars {
+				sets[name], b.axisSets[name] = true, true
 			}
-			for j := range axis.Points {
-				p := &axis.Points[j]
-				if _, own := p.Vars[name]; !own {
-					if p.Vars == nil {
-						p.Vars = map[string]eval.JSON{}
-					}
-					p.Vars[name] = value.JSON()
+		}
+		for j := range points {
+			for name := range sets {
+				value, ok := b.vars[name]
+				if _, own := points[j].Vars[name]; own || !ok {
+					continue
 				}
+				if points[j].Vars == nil {
+					points[j].Vars = map[string]eval.JSON{}
+				}
+				points[j].Vars[name] = value
 			}
 		}
 	}
-}
-
-// axisVars are the names that any point of an axis sets.
-func (b *build) axisVars(axis *eval.Axis) map[string]bool {
-	names := map[string]bool{}
-	for _, p := range axis.Points {
-		for name := range p.Vars {
-			names[name] = true
-		}
-	}
-	return names
 }
 
 // values are the variables of a map as JSON.

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -52,7 +51,7 @@ func (b *build) addCase(f *caseFile, c eval.Case) {
 // testCase builds one case before it is multiplied.
 func (b *build) testCase(f *caseFile) eval.Case {
 	at := f.Node()
-	c := eval.Case{ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Vars: b.caseVars(f), Limits: b.limits(f.Limits)}
+	c := eval.Case{ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Vars: b.values(f.Vars), Limits: b.limits(f.Limits)}
 	if b.file.Defaults != nil {
 		c.Tags = slices.Clone(b.file.Defaults.Tags)
 	}
@@ -64,7 +63,7 @@ func (b *build) testCase(f *caseFile) eval.Case {
 	if !b.checkPlaces(f) {
 		return c
 	}
-	names := b.namesFor(f, c)
+	names := b.namesFor(f)
 	switch {
 	case at.Field("catalog") != nil:
 		c.Kind = eval.KindCatalog
@@ -80,13 +79,8 @@ func (b *build) testCase(f *caseFile) eval.Case {
 		c.Workflow = at.Field("steps") != nil
 		c.Steps = b.steps(f, names)
 	}
+	b.suiteVars(f, &c, names)
 	return c
-}
-
-// actionKeys are the keys that a case shares with a step.
-var actionKeys = []string{
-	"arguments", "expect", "expect_not", "expect_text", "expect_count", "expect_error",
-	"extract", "repeat_until", "collect",
 }
 
 // checkPlaces wants exactly one kind of case, and no key that its kind does not
@@ -109,6 +103,11 @@ func (b *build) checkPlaces(f *caseFile) bool {
 		return false
 	}
 	kind := kinds[0]
+	// What a case with one call shares with a step.
+	actionKeys := []string{
+		"arguments", "expect", "expect_not", "expect_text", "expect_count", "expect_error",
+		"extract", "repeat_until", "collect",
+	}
 	forbid := func(keys []string, hint string) {
 		for _, key := range keys {
 			if at.Field(key) != nil {
@@ -165,23 +164,19 @@ func (b *build) noServer(f *caseFile) {
 		"write server: or defaults: {server: …}, with one of "+strings.Join(sorted(b.suite.Servers), ", "))
 }
 
-// caseVars are the vars of the case on top of those of the suite. What an axis
-// sets lies between the two, so it is left to the axis.
-func (b *build) caseVars(f *caseFile) map[string]eval.JSON {
-	vars := b.values(b.file.Vars)
-	for i := range b.suite.Axes {
-		for name := range b.axisVars(&b.suite.Axes[i]) {
-			delete(vars, name)
+// suiteVars gives a case the vars of the suite that it refers to, below its own.
+// What an axis sets lies between the two, so it is left to the axis.
+func (b *build) suiteVars(f *caseFile, c *eval.Case, names *names) {
+	for _, name := range sorted(b.vars) {
+		_, own := c.Vars[name]
+		if own || !names.used[name] || b.axisSets[name] || !b.fill(f.Node().Pos, len(b.vars[name])) {
+			continue
 		}
+		if c.Vars == nil {
+			c.Vars = map[string]eval.JSON{}
+		}
+		c.Vars[name] = b.vars[name]
 	}
-	if vars == nil {
-		vars = map[string]eval.JSON{}
-	}
-	maps.Copy(vars, b.values(f.Vars))
-	if len(vars) == 0 {
-		return nil
-	}
-	return vars
 }
 
 // limits of the suite with those of a case on top.
@@ -207,115 +202,4 @@ func over[T comparable](into *T, value T) {
 	if value != zero {
 		*into = value
 	}
-}
-
-// each makes one case per combination of the values of a case's each.
-func (b *build) each(f *caseFile, c eval.Case) []eval.Case {
-	at := f.Node().Get("each")
-	if at == nil {
-		return []eval.Case{c}
-	}
-	total := 1
-	for _, field := range at.Fields {
-		total *= len(field.Value.Items)
-		if total == 0 || total > maxCases {
-			b.report(field.Key.Pos, fmt.Sprintf("each makes no case, or more than %d", maxCases), "every name needs a list of values")
-			return nil
-		}
-	}
-	var out []eval.Case
-	for i := range total {
-		one := c
-		one.ID = fmt.Sprintf("%s/%d", c.ID, i+1)
-		if bad := badID(one.ID); bad != "" {
-			b.report(f.Node().Get("id").Pos, fmt.Sprintf("%s is no id: %s", strictyaml.Quote(one.ID), bad), "")
-			return nil
-		}
-		one.Vars = maps.Clone(c.Vars)
-		if one.Vars == nil {
-			one.Vars = map[string]eval.JSON{}
-		}
-		// The last name varies fastest.
-		rest := i
-		for _, field := range slices.Backward(at.Fields) {
-			items := field.Value.Items
-			one.Vars[field.Key.Text] = items[rest%len(items)].JSON()
-			rest /= len(items)
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-func (b *build) catalog(f *catalogFile) *eval.Catalog {
-	at := f.Node()
-	out := &eval.Catalog{MaxContextTokens: int(f.MaxContextTokens), Fingerprint: f.Fingerprint, Lock: f.Lock}
-	if f.Rules != nil {
-		out.Rules = f.Rules.Names
-		for i, name := range f.Rules.Names {
-			if b.opts.Rules != nil && !slices.Contains(b.opts.Rules, name) {
-				b.unknownName(f.Rules.Node().Items[i].Pos, "catalog rule", name, b.opts.Rules)
-			}
-		}
-	}
-	if f.Lock != "" {
-		b.mustExist(at.Get("lock"), f.Lock)
-		b.later(at.Place("lock"), "listings cannot be compared with a lock file yet")
-	}
-	if f.Fingerprint != "" && !fingerprintRE.MatchString(f.Fingerprint) {
-		b.report(at.Get("fingerprint").Pos, strictyaml.Quote(f.Fingerprint)+" is no fingerprint", "sha256: and 64 hex digits")
-	}
-	return out
-}
-
-// checks of an agent case.
-func (b *build) checks(list []checkFile) []eval.Check {
-	var out []eval.Check
-	for i := range list {
-		f := &list[i]
-		if n := len(f.Node().Fields); n != 1 {
-			b.report(f.Node().Pos, fmt.Sprintf("a check is exactly one of its keys, not %d", n), "one list item for each check")
-			continue
-		}
-		c := eval.Check{Called: pattern(f.Called), NotCalled: pattern(f.NotCalled)}
-		if f.Contains != nil {
-			c.Contains = *f.Contains
-		}
-		if t := f.Trajectory; t != nil {
-			c.Trajectory = &eval.TrajectoryCheck{Match: string(t.Match)}
-			if t.Threshold != nil {
-				c.Trajectory.Threshold = float64(*t.Threshold)
-			}
-			for i := range t.Calls {
-				c.Trajectory.Calls = append(c.Trajectory.Calls, *pattern(&t.Calls[i]))
-			}
-		}
-		if j := f.Judge; j != nil {
-			c.Judge = &eval.JudgeCheck{Rubric: j.Rubric, Model: j.Model, Votes: int(j.Votes)}
-			at := j.Node()
-			if _, ok := b.file.Models[j.Model]; j.Model != "" && !ok {
-				b.unknownName(at.Get("model").Pos, "model", j.Model, sorted(b.file.Models))
-			}
-			if path, ok := strings.CutPrefix(j.Rubric, "file://"); ok {
-				b.mustExist(at.Get("rubric"), path)
-			}
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func pattern(f *callPatternFile) *eval.CallPattern {
-	if f == nil {
-		return nil
-	}
-	return &eval.CallPattern{Tool: f.Tool, Arguments: raw(f.Arguments)}
-}
-
-// raw is a value as JSON; nil stays empty.
-func raw(n *strictyaml.Node) eval.JSON {
-	if n == nil {
-		return nil
-	}
-	return n.JSON()
 }

@@ -31,8 +31,7 @@ func options() suite.Options {
 			err := match.Check(expected)
 			if joined, ok := err.(interface{ Unwrap() []error }); ok {
 				for _, one := range joined.Unwrap() {
-					var p *match.Problem
-					if errors.As(one, &p) {
+					if p, ok := errors.AsType[*match.Problem](one); ok {
 						found[p.Pointer] = p.Message
 					}
 				}

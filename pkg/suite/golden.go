@@ -87,21 +87,21 @@ func (l *loader) golden(root *strictyaml.Node) *strictyaml.Node {
 		for j := range w.Steps {
 			steps.Items = append(steps.Items, l.goldenCall(&w.Steps[j], true))
 		}
-		cases.Items = append(cases.Items, mapOf(w.Node().Pos, "id", w.ID, "title", w.Description, "steps", steps))
+		cases.Items = append(cases.Items, mapOf(w.Node().Pos, entry{"id", w.ID}, entry{"title", w.Description}, entry{"steps", steps}))
 	}
 	one := &strictyaml.Node{Pos: root.Pos, Kind: strictyaml.Number, Text: "1"}
-	return mapOf(root.Pos, "version", one, "name", g.Name, "description", g.Description, "cases", cases)
+	return mapOf(root.Pos, entry{"version", one}, entry{"name", g.Name}, entry{"description", g.Description}, entry{"cases", cases})
 }
 
 // goldenCall rewrites one call; in a workflow it is a step.
 func (l *loader) goldenCall(g *goldenCase, step bool) *strictyaml.Node {
 	at := g.Node()
 	out := mapOf(at.Pos,
-		"id", g.ID, "title", g.Description, "call", rewrite(g.Tool, false),
-		"arguments", rewrite(g.Arguments, step), "expect", rewrite(g.Expect, false), "expect_count", g.ExpectCount)
+		entry{"id", g.ID}, entry{"title", g.Description}, entry{"call", rewrite(g.Tool, false)},
+		entry{"arguments", rewrite(g.Arguments, step)}, entry{"expect", rewrite(g.Expect, false)}, entry{"expect_count", g.ExpectCount})
 	add := func(key, from string, value *strictyaml.Node) {
 		value.Pos = at.Place(from)
-		out.Fields = append(out.Fields, mapOf(value.Pos, key, value).Fields...)
+		out.Fields = append(out.Fields, mapOf(value.Pos, entry{key, value}).Fields...)
 	}
 	switch {
 	case g.ExpectError:
@@ -112,20 +112,26 @@ func (l *loader) goldenCall(g *goldenCase, step bool) *strictyaml.Node {
 	switch {
 	case g.ExtractField != "" && g.ExtractAs != "":
 		path := &strictyaml.Node{Pos: at.Place("extractField"), Kind: strictyaml.String, Text: memberPath(g.ExtractField)}
-		add("extract", "extractAs", mapOf(path.Pos, g.ExtractAs, path))
+		add("extract", "extractAs", mapOf(path.Pos, entry{g.ExtractAs, path}))
 	case g.ExtractField != "" || g.ExtractAs != "":
 		l.report(at.Pos, "extractField and extractAs belong together", "")
 	}
 	return out
 }
 
-// mapOf makes a map of keys and values; nil values are left out.
-func mapOf(pos strictyaml.Pos, pairs ...any) *strictyaml.Node {
+// entry is a key and its value, in a map that is made here.
+type entry struct {
+	key   string
+	value *strictyaml.Node
+}
+
+// mapOf makes a map; nil values are left out.
+func mapOf(pos strictyaml.Pos, entries ...entry) *strictyaml.Node {
 	n := &strictyaml.Node{Pos: pos, Kind: strictyaml.Map}
-	for i := 0; i < len(pairs); i += 2 {
-		if value := pairs[i+1].(*strictyaml.Node); value != nil {
-			key := &strictyaml.Node{Pos: value.Pos, Kind: strictyaml.String, Text: pairs[i].(string)}
-			n.Fields = append(n.Fields, strictyaml.Field{Key: key, Value: value})
+	for _, e := range entries {
+		if e.value != nil {
+			key := &strictyaml.Node{Pos: e.value.Pos, Kind: strictyaml.String, Text: e.key}
+			n.Fields = append(n.Fields, strictyaml.Field{Key: key, Value: e.value})
 		}
 	}
 	return n

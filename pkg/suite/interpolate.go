@@ -269,6 +269,8 @@ func (in *interpolation) evaluate(n *strictyaml.Node, m []string, s scope) *stri
 	switch {
 	case value == nil && space == "env" && in.lenient:
 		return str("")
+	case value != nil && !in.fill(n.Pos, len(value.JSON())):
+		return nil
 	case value != nil && s.secrets && strings.Contains(string(value.JSON()), "${{"):
 		in.report(n.Pos, fmt.Sprintf("the value of %s.%s holds ${{, which would be read as a reference", space, name), "")
 	case value != nil:
@@ -317,7 +319,8 @@ func (in *interpolation) setVars(n *strictyaml.Node, file string, set map[string
 			v, problems := strictyaml.Parse("value.json", []byte(set[name]))
 			if v == nil || len(problems) > 0 || v.Kind != old.Kind {
 				in.all = append(in.all, strictyaml.Problem{File: file, Message: fmt.Sprintf(
-					"the value %s for var %s has not the type of the suite's %s", strictyaml.Quote(set[name]), name, old.Describe())})
+					"the value %s for var %s has not the type of the suite's %s", strictyaml.Quote(set[name]), name, old.Describe(),
+				)})
 				continue
 			}
 			value = v

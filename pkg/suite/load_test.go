@@ -16,27 +16,27 @@ import (
 )
 
 // write makes a project of files, named by path, and returns its folder.
-func write(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
+func write(tb testing.TB, files map[string]string) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return dir
 }
 
 // load loads suite.yaml of a project that must be good.
-func load(t testing.TB, files map[string]string, opts suite.Options) *suite.Loaded {
-	t.Helper()
-	loaded, err := suite.Load(filepath.Join(write(t, files), "suite.yaml"), opts)
+func load(tb testing.TB, files map[string]string, opts suite.Options) *suite.Loaded {
+	tb.Helper()
+	loaded, err := suite.Load(filepath.Join(write(tb, files), "suite.yaml"), opts)
 	if err != nil {
-		t.Fatalf("load:\n%v", err)
+		tb.Fatalf("load:\n%v", err)
 	}
 	return loaded
 }
@@ -55,7 +55,7 @@ func TestCaseOfOneCallIsOneStep(t *testing.T) {
 	s := load(t, map[string]string{"suite.yaml": head + `
 defaults: {tags: [nightly, slow]}
 limits: {time: 2m, tool_calls: 9}
-vars: {who: me, n: 9007199254740993}
+vars: {who: me, n: 9007199254740993, m: 1}
 cases:
   - id: one
     title: One
@@ -65,7 +65,7 @@ cases:
     vars: {who: you}
     call: t
     arguments: {z: 9007199254740993, a: 1.10}
-    expect: {b: null}
+    expect: {b: null, n: "{{n}}"}
     expect_not: {c: 1}
     expect_text: ok
     expect_count: 0
@@ -74,11 +74,11 @@ cases:
 	zero := 0
 	want := eval.Case{
 		ID: "one", Title: "One", Kind: eval.KindScript, Tags: []string{"nightly", "slow", "own"}, Server: "s",
-		Vars:   map[string]eval.JSON{"who": eval.JSON(`"you"`), "n": eval.JSON(`9007199254740993`)},
+		Vars:   map[string]eval.JSON{"who": eval.JSON(`"you"`), "n": eval.JSON(`9007199254740993`)}, // the suite's m is not used
 		Limits: eval.Limits{Time: 5 * time.Second, ToolCalls: 9, CostMicroUSD: 250_000, OnLimit: eval.OnLimitFail},
 		Steps: []eval.Step{{
 			ID: "1", Call: "t", Arguments: eval.JSON(`{"z":9007199254740993,"a":1.10}`),
-			Expect: eval.JSON(`{"b":null}`), ExpectNot: eval.JSON(`{"c":1}`), ExpectText: eval.JSON(`"ok"`), ExpectCount: &zero,
+			Expect: eval.JSON(`{"b":null,"n":"{{n}}"}`), ExpectNot: eval.JSON(`{"c":1}`), ExpectText: eval.JSON(`"ok"`), ExpectCount: &zero,
 			Extract: map[string]string{"x": "a.b"},
 		}},
 	}
@@ -244,11 +244,11 @@ cases:
       chain: ${{ env.NOTHING | default('') | required('never') }}
       axis: ${{ axis.tenant }} and ${{ axis.tenant }}
       literal: $${{ vars.n }} and {{{{ x
-      template: "{{n}}"
+      template: "{{n}} {{obj}}"
 `}, opts).Suite
 	want := `{"typed":3,"text":"n is 3","env":"7","obj":{"a":["{{{{not a placeholder}}"]},` +
 		`"who":"hello me {{{{x}} \"quoted\": [y]","null-default":null,"empty":"it's","chain":"",` +
-		`"axis":"{{axis.tenant}} and {{axis.tenant}}","literal":"${{{{ vars.n }} and {{{{ x","template":"{{n}}"}`
+		`"axis":"{{axis.tenant}} and {{axis.tenant}}","literal":"${{{{ vars.n }} and {{{{ x","template":"{{n}} {{obj}}"}`
 	if diff := cmp.Diff(want, string(s.Cases[0].Steps[0].Arguments)); diff != "" {
 		t.Errorf("arguments differ (-want +got):\n%s", diff)
 	}
@@ -325,8 +325,10 @@ func TestServersOfTheCommandLine(t *testing.T) {
 		{"a broken server is put right", "version: 1\nservers: {s: {revision: '1'}}\n", []string{"srv"}, map[string]eval.Server{"s": {Command: []string{"srv"}, Dir: "/work"}}, ""},
 		{"a URL with an = in it", "version: 1\n", []string{"http://h/mcp?a=b"}, map[string]eval.Server{"default": {URL: "http://h/mcp?a=b"}}, ""},
 		{
-			"by name, what belongs to the other kind goes", two + "defaults: {server: one}\n", []string{"one=http://x/", "two=srv"},
-			map[string]eval.Server{"one": {URL: "http://x/", CallTimeout: 5 * time.Second}, "two": {Command: []string{"srv"}, Dir: "/work"}}, "",
+			"by name, what belongs to the other kind goes", two + "defaults: {server: one}\n",
+			[]string{"one=http://x/", "two=srv"},
+			map[string]eval.Server{"one": {URL: "http://x/", CallTimeout: 5 * time.Second}, "two": {Command: []string{"srv"}, Dir: "/work"}},
+			"",
 		},
 		{"the default of the suite", two + "defaults: {server: two}\n", []string{"http://x/"}, map[string]eval.Server{
 			"one": {Command: []string{"a"}, Env: map[string]string{"A": "b"}, CallTimeout: 5 * time.Second, Revision: "1"}, "two": {URL: "http://x/", Headers: map[string]string{"A": "b"}},
@@ -482,12 +484,11 @@ func TestPathsOfSuites(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			loaded, err := suite.Load(filepath.Join(write(t, test.files), test.path), options())
-			got := ""
+			var got string
 			switch {
 			case err != nil:
 				got = err.Error()
-				var problems *suite.ProblemsError
-				if errors.As(err, &problems) {
+				if _, ok := errors.AsType[*suite.ProblemsError](err); ok {
 					t.Errorf("got problems of a file, want a plain error")
 				}
 			default:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/vars"
 )
@@ -13,14 +12,19 @@ import (
 // names are what the placeholders of a case may stand for.
 type names struct {
 	have map[string]bool
+	// used are those that the case refers to.
+	used map[string]bool
 	// later holds what any step extracts, for hints.
 	later map[string]bool
 }
 
 // namesFor collects the vars of a case, its each, and what axes give.
-func (b *build) namesFor(f *caseFile, c eval.Case) *names {
-	known := &names{have: map[string]bool{}, later: map[string]bool{}}
-	for name := range c.Vars {
+func (b *build) namesFor(f *caseFile) *names {
+	known := &names{have: map[string]bool{}, used: map[string]bool{}, later: map[string]bool{}}
+	for name := range b.vars {
+		known.have[name] = true
+	}
+	for name := range f.Vars {
 		known.have[name] = true
 	}
 	if each := f.Node().Get("each"); each != nil {
@@ -31,12 +35,11 @@ func (b *build) namesFor(f *caseFile, c eval.Case) *names {
 			known.have[field.Key.Text] = true
 		}
 	}
-	for i := range b.suite.Axes {
-		axis := &b.suite.Axes[i]
+	for _, axis := range b.suite.Axes {
 		known.have["axis."+axis.Name] = true
-		for name := range b.axisVars(axis) {
-			known.have[name] = true
-		}
+	}
+	for name := range b.axisSets {
+		known.have[name] = true
 	}
 	return known
 }
@@ -48,8 +51,7 @@ func (b *build) placeholders(n *strictyaml.Node, known *names) {
 			return
 		}
 		found, err := vars.NamesIn(v.Text)
-		var syntax *vars.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, bad := errors.AsType[*vars.SyntaxError](err); bad {
 			b.report(v.Pos, syntax.Problem, "")
 			return
 		}
@@ -61,6 +63,7 @@ func (b *build) placeholders(n *strictyaml.Node, known *names) {
 
 // known reports a name that nothing gives a value.
 func (b *build) known(n *strictyaml.Node, name string, known *names) {
+	known.used[name] = true
 	if known.have[name] {
 		return
 	}

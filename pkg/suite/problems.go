@@ -49,6 +49,24 @@ func count(n int, word string) string {
 // problems collects what is wrong.
 type problems struct {
 	all []strictyaml.Problem
+	// filled counts the bytes of all values that were put in the place of
+	// references to them.
+	filled int
+}
+
+// maxFilled bounds what references may make of a suite, so that a large value
+// with many references is an error and not an exhausted machine.
+const maxFilled = 64 << 20
+
+// fill counts a value that takes the place of a reference; false means that the
+// bound is reached, which it reports once.
+func (p *problems) fill(pos strictyaml.Pos, bytes int) bool {
+	before := p.filled
+	p.filled += bytes
+	if before <= maxFilled && p.filled > maxFilled {
+		p.report(pos, fmt.Sprintf("the values of vars and rows fill more than %d bytes", maxFilled), "refer to large values less often")
+	}
+	return p.filled <= maxFilled
 }
 
 func (p *problems) report(pos strictyaml.Pos, message, hint string) {

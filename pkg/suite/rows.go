@@ -54,14 +54,14 @@ func (s *sources) rows(entry *includeFile) []*strictyaml.Node {
 		}
 		id := at.Get("id")
 		f := rowFill{s, row}
-		name := f.fill(id, false)
+		name := f.copy(id, false)
 		out := &strictyaml.Node{Pos: row.Pos, Kind: strictyaml.Map}
 		out.Fields = append(out.Fields, strictyaml.Field{
 			Key:   at.Field("id").Key,
 			Value: &strictyaml.Node{Pos: row.Pos, Kind: strictyaml.String, Text: asText(name)},
 		})
 		for _, field := range data.Case.Fields {
-			out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.fill(field.Value, templated(field.Key.Text))})
+			out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.copy(field.Value, templated(field.Key.Text))})
 		}
 		cases = append(cases, out)
 	}
@@ -77,16 +77,16 @@ type rowFill struct {
 // rowFieldRE matches a placeholder of a row, and {{{{, which begins none.
 var rowFieldRE = regexp.MustCompile(`\{\{\{\{|\{\{ *row\.([^\s{}]+) *\}\}`)
 
-// fill copies a template. A string that is one placeholder becomes the value
+// copy fills a template into a new one. A string that is one placeholder becomes the value
 // with its type. In a template for the trial, what is filled in is escaped.
-func (f rowFill) fill(n *strictyaml.Node, template bool) *strictyaml.Node {
+func (f rowFill) copy(n *strictyaml.Node, template bool) *strictyaml.Node {
 	out := *n
 	out.Items, out.Fields = nil, nil
 	for _, item := range n.Items {
-		out.Items = append(out.Items, f.fill(item, template))
+		out.Items = append(out.Items, f.copy(item, template))
 	}
 	for _, field := range n.Fields {
-		out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.fill(field.Value, template)})
+		out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.copy(field.Value, template)})
 	}
 	if n.Kind != strictyaml.String || !strings.Contains(n.Text, "row.") {
 		return &out
@@ -117,6 +117,9 @@ func (f rowFill) value(n *strictyaml.Node, name string) *strictyaml.Node {
 	v := f.row.Get(name)
 	if v == nil {
 		v = f.row.Get(strings.Split(name, ".")...)
+	}
+	if v != nil && !f.sources.fill(n.Pos, len(v.JSON())) {
+		return nil
 	}
 	if slip := fmt.Sprint(placeOf(n.Pos), name); v == nil && !f.rowless[slip] {
 		f.rowless[slip] = true

@@ -67,7 +67,7 @@ func exactlyOne(s *jsonschema.Schema, keys ...string) {
 // form is the schema of a type that decodes itself; nil leaves it to the
 // generator.
 func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
-	if c, ok := reflect.Zero(t).Interface().(strictyaml.Chooser); ok {
+	if c, ok := reflect.TypeAssert[strictyaml.Chooser](reflect.Zero(t)); ok {
 		s := &jsonschema.Schema{Type: "string"}
 		for _, choice := range c.Choices() {
 			s.Enum = append(s.Enum, choice)
@@ -124,7 +124,8 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		scalar := anyOf(text, &jsonschema.Schema{Type: "number"}, &jsonschema.Schema{Type: "boolean"})
 		return anyOf(
 			&jsonschema.Schema{Type: "array", Items: scalar},
-			&jsonschema.Schema{Type: "object", AdditionalProperties: object(pointFile{})})
+			&jsonschema.Schema{Type: "object", AdditionalProperties: object(pointFile{})},
+		)
 	case reflect.TypeFor[repeatsFile]():
 		choice := object(rangeFile{})
 		exactlyOne(choice, "fit", "stop")

@@ -63,7 +63,7 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 		e := f.ExpectError.ExpectError
 		step.ExpectError = &e
 	}
-	if a := f.Arguments; a != nil && a.Kind != strictyaml.Map && !(a.Kind == strictyaml.String && placeholderRE.MatchString(a.Text)) {
+	if a := f.Arguments; a != nil && a.Kind != strictyaml.Map && (a.Kind != strictyaml.String || !placeholderRE.MatchString(a.Text)) {
 		b.report(a.Pos, "want a map of arguments, got "+a.Describe(), "")
 	}
 	if t := f.ExpectText; t != nil && t.Kind != strictyaml.String && t.Kind != strictyaml.Map {
@@ -101,9 +101,6 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 
 // placeholderRE matches a string that is one placeholder and nothing else.
 var placeholderRE = regexp.MustCompile(`^\{\{[^{}]+\}\}$`)
-
-// fingerprintRE matches fingerprints of tool listings.
-var fingerprintRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // checkAction wants one call or read, and no keys that contradict each other.
 func (b *build) checkAction(at *strictyaml.Node) {
