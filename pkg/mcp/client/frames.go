@@ -38,6 +38,12 @@ func (fs *frames) add(f eval.Frame, notification bool) {
 	}
 }
 
+func (fs *frames) clone() frames {
+	c := *fs
+	c.list = slices.Clone(fs.list)
+	return c
+}
+
 // all gives the frames, and after them a marker when some were not kept.
 func (fs *frames) all() []eval.Frame {
 	list := slices.Clone(fs.list)

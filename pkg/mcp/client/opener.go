@@ -201,7 +201,7 @@ func (s *Session) initialize(ctx context.Context, o *Opener, p profile) (eval.Re
 	case out.Kind == eval.OutcomeProtocolError:
 		return eval.ReasonStartRefused, fmt.Sprintf("initialize was answered with error %d: %s", out.Error.Code, out.Error.Message)
 	case out.Kind == eval.OutcomeFailed:
-		return startReason(out)
+		return s.startReason(out)
 	case failed != nil:
 		return eval.ReasonStartRefused, failed.Error()
 	case mcp.IsModernProtocol(s.spec.Protocol) && s.info.Protocol != s.spec.Protocol:
@@ -228,12 +228,17 @@ func (s *Session) start(ctx context.Context) error {
 }
 
 // startReason says what an outcome means when it is that of initialize.
-func startReason(out eval.Outcome) (eval.Reason, string) {
+func (s *Session) startReason(out eval.Outcome) (eval.Reason, string) {
 	switch out.Reason {
 	case eval.ReasonTimeout:
 		return eval.ReasonStartTimeout, out.Detail
 	case eval.ReasonServerCrashed:
-		return eval.ReasonStartExited, out.Detail
+		// Why it ended is on stderr: that is the answer.
+		detail := cmp.Or(s.Exit(), "ended") + " before initialize was answered"
+		if line := lastLine(s.Stderr()); line != "" {
+			return eval.ReasonStartExited, line + " (" + detail + ")"
+		}
+		return eval.ReasonStartExited, detail + ", with nothing on stderr"
 	case eval.ReasonUnreachable, eval.ReasonUnauthorized:
 		return out.Reason, out.Detail
 	default:

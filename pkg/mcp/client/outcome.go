@@ -67,7 +67,7 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 	}
 	out := eval.Outcome{LatencyMS: max(0, milliseconds(end.Sub(f.sent)))}
 	fail := func(reason eval.Reason, detail string) eval.Outcome {
-		out.Kind, out.Reason, out.Detail = eval.OutcomeFailed, reason, excerpt(detail)
+		out.Kind, out.Reason, out.Detail, out.Result = eval.OutcomeFailed, reason, excerpt(detail), nil
 		return out
 	}
 	var panicked *panicError
@@ -99,6 +99,9 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 	case errors.As(err, &panicked):
 		return fail(eval.ReasonServerCrashed, panicked.Error())
 	case errors.Is(context.Cause(timed), errCallTimeout):
+		if s.stdoutClosed() {
+			return fail(s.epitaph())
+		}
 		if f.suspicion != "" {
 			return fail(eval.ReasonProtocolViolation, "no answer, but "+f.suspicion)
 		}
@@ -218,6 +221,19 @@ func describe(e wire.Exchange) string {
 		text += ": " + body
 	}
 	return excerpt(text)
+}
+
+// stdoutClosed says whether the process can answer no more.
+func (s *Session) stdoutClosed() bool {
+	if s.proc == nil {
+		return false
+	}
+	select {
+	case <-s.proc.Closed():
+		return true
+	default:
+		return false
+	}
 }
 
 // epitaph says how the process ended.

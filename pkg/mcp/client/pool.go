@@ -50,7 +50,11 @@ func (p *Pool) Fresh(ctx context.Context, spec Spec) (*Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.attach(func() { _ = s.Close() }), nil
+	a := s.attach(func() { _ = s.Close() })
+	s.mu.Lock()
+	a.frames = s.frames.clone() // the handshake is the trial's own, too
+	s.mu.Unlock()
+	return a, nil
 }
 
 // Shared attaches to the session that the run has under a key, which must be the

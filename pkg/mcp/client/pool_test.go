@@ -80,6 +80,9 @@ func TestPoolFresh(t *testing.T) {
 	if a.Session() == b.Session() {
 		t.Error("got one session twice, want two")
 	}
+	if first := a.Frames()[0]; !first.Sent || !strings.Contains(string(first.Raw), `"initialize"`) {
+		t.Errorf("got first frame %s, want initialize", first.Raw)
+	}
 	a.Detach()
 	if !a.Session().Dead() || b.Session().Dead() {
 		t.Error("Detach must close its own session and no other")

@@ -97,8 +97,16 @@ func (s *Session) Dead() bool {
 	case <-s.gone:
 		return true
 	default:
-		return false
+		return s.stdoutClosed() // what became of the process is known a little later
 	}
+}
+
+// Frames gives the raw messages that belong to no attachment: the handshake, and
+// what the server sent unasked while none or several were attached.
+func (s *Session) Frames() []eval.Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frames.all()
 }
 
 // Findings lists the oddities of the session so far, one entry for each code.

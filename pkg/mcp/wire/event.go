@@ -25,6 +25,9 @@ type events struct {
 	ended func(error)
 }
 
+// errAbandoned ends a stream that its reader closed.
+var errAbandoned = errors.New("closed by the reader")
+
 func newEvents(ctx context.Context, body io.ReadCloser, limit int, tap Tap, ended func(error)) *events {
 	return &events{ctx: ctx, body: body, br: bufio.NewReaderSize(body, 64<<10), limit: limit, tap: tap, ended: ended}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -13,8 +12,8 @@ import (
 	"time"
 )
 
-// bodyKept bounds what is kept of the body of an exchange that holds no
-// message: an error page, a refusal.
+// bodyKept bounds what is kept of a body for people to read: an error page, a
+// refusal.
 const bodyKept = 64 << 10
 
 // An Exchange is one HTTP request with what came back.
@@ -23,14 +22,14 @@ type Exchange struct {
 	// Status is 0 when no response came; Err then says why.
 	Status int
 	Header http.Header
-	// Body is the start of a response that carried no message.
+	// Body is the start of the response, unless it was an event stream.
 	Body []byte
 	// Sent is when the last byte of the request was out.
 	Sent time.Time
 	// Err is what broke the exchange: a failed connection, a body that broke
 	// off, ErrOversize.
 	Err error
-	// Ended is true when the response has been read to its end.
+	// Ended is true when the response is over.
 	Ended bool
 }
 
@@ -54,15 +53,7 @@ type HTTP struct {
 // RoundTrip implements [http.RoundTripper].
 func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	if req.GetBody != nil {
-		if body, err := req.GetBody(); err == nil {
-			raw, _ := io.ReadAll(body)
-			if m, ok := Parse(raw); ok {
-				m.Sent = true
-				h.Tap(ctx, m)
-			}
-		}
-	}
+	h.hearRequest(req)
 	var sent atomic.Int64
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -82,7 +73,7 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	e.Status, e.Header = resp.StatusCode, resp.Header
 	limit := cmp.Or(h.FrameLimit, DefaultFrameLimit)
-	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" && resp.StatusCode < 400 {
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" && e.Status < http.StatusBadRequest {
 		h.Report(ctx, e)
 		resp.Body = newEvents(ctx, resp.Body, limit, h.Tap, func(err error) {
 			e.Err, e.Ended = err, true
@@ -91,26 +82,34 @@ func (h *HTTP) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	body, err := readBody(resp.Body, limit)
-	e.Ended = err == nil
-	e.Err = err
-	if err == nil {
-		if m, ok := Parse(body); ok {
-			e.Body = body
-			h.Report(ctx, e)
-			h.Tap(ctx, m)
-		} else {
-			e.Body = body[:min(len(body), bodyKept)]
-			h.Report(ctx, e)
-			if len(bytes.TrimSpace(body)) > 0 {
-				h.Tap(ctx, noise(body))
-			}
-		}
-	} else {
-		h.Report(ctx, e)
+	e.Body, e.Err, e.Ended = body[:min(len(body), bodyKept)], err, err == nil
+	h.Report(ctx, e)
+	if err != nil {
 		return nil, err
+	}
+	if m, ok := Parse(body); ok {
+		h.Tap(ctx, m)
+	} else if len(bytes.TrimSpace(body)) > 0 {
+		h.Tap(ctx, noise(body))
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// hearRequest tells the tap of the message in a request.
+func (h *HTTP) hearRequest(req *http.Request) {
+	if req.GetBody == nil {
+		return
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return // the request itself will fail
+	}
+	raw, _ := io.ReadAll(body)
+	if m, ok := Parse(raw); ok {
+		m.Sent = true
+		h.Tap(req.Context(), m)
+	}
 }
 
 // readBody reads a body to its end and closes it.
@@ -125,6 +124,3 @@ func readBody(body io.ReadCloser, limit int) ([]byte, error) {
 	}
 	return raw, nil
 }
-
-// errAbandoned ends a stream that its reader closed.
-var errAbandoned = errors.New("closed by the reader")

@@ -21,9 +21,8 @@ const (
 	noiseBytes = 1 << 10 // of each
 )
 
-// drainTime is how long the pipes of a process that has ended may still hold
-// something to read. It passes in full only if a child that left the process
-// group keeps them open.
+// drainTime is how long the pipes may take to end when all of the process group
+// is dead. It passes only if a child that left the group keeps them open.
 const drainTime = 500 * time.Millisecond
 
 // A Command says how to start a stdio server.
@@ -208,9 +207,8 @@ func (p *Process) supervise(pipes *pipes, drained <-chan struct{}) {
 		p.mu.Lock()
 		byItself = !p.stopping && p.err == nil
 		p.mu.Unlock()
-		// What the server wrote last may still be in the pipe. A child that
-		// holds stdout open would keep it from ending; it dies with its server.
-		within(drainTime, p.closed)
+		// Children that would hold the pipes open die with their server. What it
+		// wrote last is in the pipes still.
 		p.killGroup()
 	})
 	if !within(drainTime, p.closed) {
