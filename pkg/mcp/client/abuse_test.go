@@ -11,6 +11,7 @@ import (
 
 // TestCallAbuse is what a server can do to a call, and what we make of it.
 func TestCallAbuse(t *testing.T) {
+	t.Parallel()
 	const timeout = 700 * time.Millisecond
 	tests := []struct {
 		do      string

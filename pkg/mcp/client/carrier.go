@@ -96,7 +96,7 @@ func (c *carrier) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 		return resp, err
 	})
 	if ctx.Err() != nil {
-		c.cancel(req)
+		c.cancel(req) //nolint:contextcheck // ctx has ended
 	}
 	return resp, err
 }

@@ -73,10 +73,11 @@ func (s *Session) land(f *flight, id string) {
 	}
 }
 
-// condemn decides a flight from the bytes, at once. The caller holds the mutex.
-func (f *flight) condemn(reason eval.Reason, detail string) {
+// condemn decides from the bytes, at once, that the protocol is violated. The
+// caller holds the mutex.
+func (f *flight) condemn(detail string) {
 	if f.fault == nil {
-		f.fault = &fault{reason, detail}
+		f.fault = &fault{eval.ReasonProtocolViolation, detail}
 		f.decide(errDecided)
 	}
 }

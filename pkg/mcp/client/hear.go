@@ -99,7 +99,7 @@ func (s *Session) hearAnswer(f *flight, m wire.Message) bool {
 		if f.exchange.Status >= http.StatusBadRequest {
 			return true // the status decides
 		}
-		f.condemn(eval.ReasonProtocolViolation, fmt.Sprintf("request %s was answered with id %s", f.id, excerpt(m.ID)))
+		f.condemn(fmt.Sprintf("request %s was answered with id %s", f.id, excerpt(m.ID)))
 		return false
 	}
 	if target == nil {
@@ -112,10 +112,10 @@ func (s *Session) hearAnswer(f *flight, m wire.Message) bool {
 	}
 	switch {
 	case m.Result == nil && m.Error == nil:
-		target.condemn(eval.ReasonProtocolViolation, "an answer with neither result nor error: "+excerpt(string(m.Raw)))
+		target.condemn("an answer with neither result nor error: " + excerpt(string(m.Raw)))
 		return false
 	case m.Result != nil && m.Error != nil && string(m.Result) != "null":
-		target.condemn(eval.ReasonProtocolViolation, "an answer with both result and error: "+excerpt(string(m.Raw)))
+		target.condemn("an answer with both result and error: " + excerpt(string(m.Raw)))
 		return false
 	}
 	target.answered = time.Now()
@@ -130,7 +130,7 @@ func (s *Session) hearAnswer(f *flight, m wire.Message) bool {
 func (s *Session) hearStray(m wire.Message) {
 	if text, err := strconv.Unquote(m.ID); err == nil {
 		if f := s.flights[text]; f != nil {
-			f.condemn(eval.ReasonProtocolViolation, fmt.Sprintf("request %s was answered with the string id %q", text, text))
+			f.condemn(fmt.Sprintf("request %s was answered with the string id %q", text, text))
 			return
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Session) suspect(what string, raw []byte) {
 	case 0:
 		s.findLocked("stray_answer", detail)
 	case 1:
-		waiting[0].condemn(eval.ReasonProtocolViolation, detail)
+		waiting[0].condemn(detail)
 	default:
 		for _, f := range waiting {
 			f.suspicion = detail

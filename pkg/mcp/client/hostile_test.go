@@ -19,7 +19,6 @@ import (
 // instead of the tests when its first argument is "hostile".
 type hostile struct {
 	mode string
-	args []string
 	mu   sync.Mutex // guards stdout
 }
 
@@ -42,8 +41,8 @@ type rpc struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-func runHostile(args []string) {
-	h := &hostile{mode: args[0], args: args[1:]}
+func runHostile(mode string) {
+	h := &hostile{mode: mode}
 	h.run()
 }
 
@@ -69,7 +68,7 @@ func child() {
 }
 
 // idle lives on, but not for ever, whatever becomes of the test.
-func idle() { time.Sleep(10 * time.Minute) }
+func idle() { <-time.After(10 * time.Minute) }
 
 const hostileTools = `{"name":"do","inputSchema":{"type":"object"}},
 	{"name":"rooted","inputSchema":{"type":"object","allOf":[{"required":["a"]}],"x-vendor":{"k":1}}}`
@@ -261,7 +260,7 @@ func (h *hostile) call(m rpc) {
 	case "bad-utf8":
 		h.send("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\xff\xfe\"}]}}", id)
 	case "sleep":
-		time.Sleep(time.Duration(a.N) * time.Millisecond)
+		<-time.After(time.Duration(a.N) * time.Millisecond)
 		h.text(id, "slept")
 	case "collide":
 		h.send(`{"jsonrpc":"2.0","id":%s,"method":"roots/list"}`, id)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestListTools(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		mode   string
 		pages  int

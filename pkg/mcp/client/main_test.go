@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "hostile":
-			runHostile(os.Args[2:])
+			runHostile(os.Args[2])
 			return
 		case "guard":
 			pgid, err := strconv.Atoi(os.Args[2])
@@ -45,48 +45,48 @@ func options() client.Options {
 }
 
 // hostileSpec is the hostile server in a mode, with short timeouts.
-func hostileSpec(t testing.TB, mode string, args ...string) client.Spec {
-	t.Helper()
+func hostileSpec(tb testing.TB, mode string) client.Spec {
+	tb.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return client.Spec{
-		Name: "hostile", Dir: t.TempDir(),
+		Name: "hostile", Dir: tb.TempDir(),
 		Server: eval.Server{
-			Command:     append([]string{self, "hostile", mode}, args...),
+			Command:     []string{self, "hostile", mode},
 			CallTimeout: 20 * time.Second, CloseTimeout: 300 * time.Millisecond,
 		},
 	}
 }
 
-func open(t testing.TB, spec client.Spec) *client.Session {
-	t.Helper()
-	s, err := client.NewOpener(options()).Open(t.Context(), spec)
+func open(tb testing.TB, spec client.Spec) *client.Session {
+	tb.Helper()
+	s, err := client.NewOpener(options()).Open(tb.Context(), spec)
 	if err != nil {
-		t.Fatalf("open: %v", err)
+		tb.Fatalf("open: %v", err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	tb.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
-func attach(t testing.TB, s *client.Session) *client.Attachment {
-	t.Helper()
+func attach(tb testing.TB, s *client.Session) *client.Attachment {
+	tb.Helper()
 	a := s.Attach()
-	t.Cleanup(a.Detach)
+	tb.Cleanup(a.Detach)
 	return a
 }
 
-func refused(t testing.TB, spec client.Spec) *client.StartError {
-	t.Helper()
-	s, err := client.NewOpener(options()).Open(t.Context(), spec)
+func refused(tb testing.TB, spec client.Spec) *client.StartError {
+	tb.Helper()
+	s, err := client.NewOpener(options()).Open(tb.Context(), spec)
 	if err == nil {
 		_ = s.Close()
-		t.Fatal("open succeeded, want an error")
+		tb.Fatal("open succeeded, want an error")
 	}
-	var start *client.StartError
-	if !errors.As(err, &start) {
-		t.Fatalf("open gave %T %v, want a *StartError", err, err)
+	start, ok := errors.AsType[*client.StartError](err)
+	if !ok {
+		tb.Fatalf("open gave %T %v, want a *StartError", err, err)
 	}
 	return start
 }

@@ -110,6 +110,6 @@ func (s *Session) hearMisprint(raw []byte, how string) bool {
 	if f == nil {
 		return false
 	}
-	f.condemn(eval.ReasonProtocolViolation, how+": "+excerpt(string(raw)))
+	f.condemn(how + ": " + excerpt(string(raw)))
 	return true
 }

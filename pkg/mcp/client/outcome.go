@@ -211,12 +211,13 @@ func (s *Session) judgeExchange(f *flight, err error) (eval.Reason, string, bool
 
 // describe puts a response into one line.
 func describe(e wire.Exchange) string {
-	text := fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+	parts := []string{fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))}
 	for _, name := range []string{"Retry-After", "WWW-Authenticate", "Location", "Content-Type"} {
 		if v := e.Header.Get(name); v != "" {
-			text += fmt.Sprintf(", %s: %s", name, v)
+			parts = append(parts, name+": "+v)
 		}
 	}
+	text := strings.Join(parts, ", ")
 	if body := strings.TrimSpace(string(e.Body)); body != "" {
 		text += ": " + body
 	}

@@ -26,8 +26,8 @@ func runOwner(args []string) {
 		panic(err)
 	}
 	for s.Stderr() == "" {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
-	fmt.Print(s.Stderr(), "ready\n")
+	fmt.Fprint(os.Stdout, s.Stderr(), "ready\n")
 	idle()
 }

@@ -98,12 +98,8 @@ func (p *Pool) enter(ctx context.Context, k poolKey, spec Spec) (*pooled, error)
 	if e == nil {
 		e = &pooled{ready: make(chan struct{})}
 		p.shared[k] = e
-		p.work.Add(1)
 		// The start is not the first caller's alone: it does not end with it.
-		go func() {
-			defer p.work.Done()
-			p.start(context.WithoutCancel(ctx), k, e, spec)
-		}()
+		p.work.Go(func() { p.start(context.WithoutCancel(ctx), k, e, spec) })
 	}
 	e.users++
 	return e, nil

@@ -20,6 +20,7 @@ import (
 
 // TestStartErrors is every way in which a process gives no session.
 func TestStartErrors(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		mode   string
@@ -168,8 +169,7 @@ func TestStartCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %v, want context.Canceled", s, err)
 	}
-	var start *client.StartError
-	if errors.As(err, &start) {
+	if _, ok := errors.AsType[*client.StartError](err); ok {
 		t.Errorf("got a *StartError, want none: nobody failed")
 	}
 }

@@ -72,6 +72,7 @@ func stream(lines string) func(http.ResponseWriter, *http.Request, rpc) {
 // TestHTTPAbuse is what an HTTP server can do to a call. Traps T2, T3, T4, T6 and
 // T15 are rows.
 func TestHTTPAbuse(t *testing.T) {
+	t.Parallel()
 	const okResult = `{"jsonrpc":"2.0","id":%s,"result":{"content":[]}}`
 	tests := []struct {
 		name   string
@@ -489,13 +490,13 @@ func (s *syncBuffer) String() string {
 }
 
 // eventually waits for what another process does.
-func eventually(t testing.TB, done func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, done func() bool) {
+	tb.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatal("waited 20 s in vain")
+			tb.Fatal("waited 20 s in vain")
 		}
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 	}
 }

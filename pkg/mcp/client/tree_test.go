@@ -38,6 +38,7 @@ func alive(pid int) bool {
 
 // TestTreeIsGone: whatever a server does, nothing of its process tree is left.
 func TestTreeIsGone(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, mode, do string
 		dead           bool // by itself, without Close

@@ -43,7 +43,10 @@ func friendly() *server.MCPServer {
 		return mcp.NewToolResultText(res.Roots[0].URI), nil
 	})
 	srv.AddTool(mcp.NewTool("sample"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		res, err := srv.RequestSampling(ctx, mcp.CreateMessageRequest{CreateMessageParams: mcp.CreateMessageParams{MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent("hi")}}}})
+		var ask mcp.CreateMessageRequest
+		ask.MaxTokens = 5
+		ask.Messages = []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent("hi")}}
+		res, err := srv.RequestSampling(ctx, ask) //nolint:staticcheck // the revisions that agents speak have it
 		if err != nil {
 			return nil, err
 		}
@@ -71,11 +74,13 @@ func urlSpec(url string, tr eval.Transport) client.Spec {
 func TestTransports(t *testing.T) {
 	serve := map[string]func(t *testing.T, srv *server.MCPServer) *client.Session{
 		"streamable http": func(t *testing.T, srv *server.MCPServer) *client.Session {
+			t.Helper()
 			ts := httptest.NewServer(server.NewStreamableHTTPServer(srv))
 			t.Cleanup(ts.Close)
 			return open(t, urlSpec(ts.URL+"/mcp", eval.TransportHTTP))
 		},
 		"streamable http, stateless revision": func(t *testing.T, srv *server.MCPServer) *client.Session {
+			t.Helper()
 			ts := httptest.NewServer(server.NewStreamableHTTPServer(srv))
 			t.Cleanup(ts.Close)
 			spec := urlSpec(ts.URL+"/mcp", "")
@@ -83,12 +88,14 @@ func TestTransports(t *testing.T) {
 			return open(t, spec)
 		},
 		"legacy sse": func(t *testing.T, srv *server.MCPServer) *client.Session {
+			t.Helper()
 			sse := server.NewSSEServer(srv)
 			ts := httptest.NewServer(sse)
 			t.Cleanup(ts.Close)
 			return open(t, urlSpec(ts.URL+"/sse", eval.TransportSSE))
 		},
 		"in process": func(t *testing.T, srv *server.MCPServer) *client.Session {
+			t.Helper()
 			s, err := client.OpenInProcess(t.Context(), srv, client.Spec{Name: "in"})
 			if err != nil {
 				t.Fatal(err)
@@ -135,9 +142,7 @@ func TestTransports(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				for !hasSent(a, "stall") {
-					time.Sleep(time.Millisecond)
-				}
+				eventually(t, func() bool { return hasSent(a, "stall") })
 				cancel()
 			}()
 			if out := a.Call(ctx, "stall", nil); out.Kind != eval.OutcomeCancelled {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -41,7 +42,7 @@ func startGuard(command []string, pgid int) (*guard, error) {
 		return nil, fmt.Errorf("start guard: %w", err)
 	}
 	defer func() { _ = r.Close() }()
-	args := append(command[:len(command):len(command)], strconv.Itoa(pgid))
+	args := append(slices.Clip(command), strconv.Itoa(pgid))
 	cmd := &exec.Cmd{
 		Path: args[0], Args: args, Env: []string{}, Stdin: r,
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},

@@ -138,7 +138,8 @@ func TestHTTPBreaks(t *testing.T) {
 			t.Errorf("%s: got %v, exchange %+v, want the break in both", contentType, err, e.last())
 		}
 		ts.Close()
-		if _, err := newClient(e, 0).Get(ts.URL); err == nil || e.last().Status != 0 || e.last().Err == nil || !e.last().Sent.IsZero() {
+		_, err = newClient(e, 0).Get(ts.URL) //nolint:bodyclose // there is none
+		if err == nil || e.last().Status != 0 || e.last().Err == nil || !e.last().Sent.IsZero() {
 			t.Errorf("%s: got %v, exchange %+v, want a failed connection", contentType, err, e.last())
 		}
 	}
@@ -149,7 +150,7 @@ func TestHTTPBreaks(t *testing.T) {
 type respond struct{ body io.Reader }
 
 func (r respond) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(r.body)}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(r.body)}, nil
 }
 
 // TestEventsPassUnchanged: however a stream is cut into reads and whatever is in
@@ -169,6 +170,7 @@ func TestEventsPassUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
 		if err != nil || !bytes.Equal(got, []byte(text)) {
 			t.Fatalf("got %q, %v, want %q", got, err, text)
 		}

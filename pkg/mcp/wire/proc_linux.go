@@ -36,7 +36,7 @@ func Sweep(owner string) (int, error) {
 	}
 	var orphans []int
 	for _, dir := range dirs {
-		env, err := os.ReadFile(dir + "/environ")
+		env, err := os.ReadFile(dir + "/environ") //nolint:gosec // a path under /proc
 		if err != nil {
 			continue // ended meanwhile, or not ours
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -82,7 +83,7 @@ func Start(c Command) (*Process, error) {
 	}
 	env := c.Env
 	if c.Owner != "" {
-		env = append(env[:len(env):len(env)], Mark(c.Owner))
+		env = append(slices.Clip(env), Mark(c.Owner))
 	}
 	p.cmd = &exec.Cmd{
 		Path: c.Args[0], Args: c.Args, Env: env, Dir: c.Dir,
@@ -160,7 +161,7 @@ func (p *Process) Stderr() string { return p.stderr.String() }
 func (p *Process) Noise() (lines []string, count int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.noise[:len(p.noise):len(p.noise)], p.noisy
+	return slices.Clone(p.noise), p.noisy
 }
 
 // Stop ends the process tree and returns when it is gone: stdin is closed, after
@@ -258,7 +259,7 @@ func (p *Process) listen(r io.Reader, w *io.PipeWriter, limit int) {
 			return
 		}
 		if p.tap(context.Background(), m) {
-			_, _ = w.Write(append(text[:len(text):len(text)], '\n'))
+			_, _ = w.Write(append(slices.Clip(text), '\n'))
 		}
 	})
 	if errors.Is(err, os.ErrClosed) {

@@ -189,7 +189,7 @@ func TestProcessStop(t *testing.T) {
 			p := shell(t, `echo $$ >&2; `+tt.script, nil)
 			go func() { _, _ = io.Copy(io.Discard, p.Stdout()) }()
 			for !strings.Contains(p.Stderr(), "ready") {
-				time.Sleep(time.Millisecond)
+				<-time.After(time.Millisecond)
 			}
 			if tt.exit != "" {
 				ended(t, p)
@@ -236,7 +236,7 @@ func waitForNobody(t *testing.T, group int) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %d living processes of group %d, want none", living, group)
 		}
-		time.Sleep(5 * time.Millisecond)
+		<-time.After(5 * time.Millisecond)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestProcessEscaped(t *testing.T) {
 	p := shell(t, `setsid sh -c 'echo $$ >&2; exec sleep 600' & read line`, nil)
 	go func() { _, _ = io.Copy(io.Discard, p.Stdout()) }()
 	for !strings.Contains(p.Stderr(), "\n") {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	p.Stop(50 * time.Millisecond)
 	pid, err := strconv.Atoi(strings.TrimSpace(p.Stderr()))
