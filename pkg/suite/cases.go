@@ -18,7 +18,7 @@ func (b *build) cases() {
 	}
 	for i := range b.file.Cases {
 		f := &b.file.Cases[i]
-		if !b.sound(f.Node()) {
+		if !b.keysSound(f.Node()) {
 			continue
 		}
 		for _, c := range b.each(f, b.testCase(f)) {
@@ -133,13 +133,13 @@ func (b *build) checkPlaces(f *caseFile) bool {
 // serverOf is the server that a case talks to. It is empty when a server axis
 // decides.
 func (b *build) serverOf(f *caseFile) string {
-	if f.Server != "" {
+	if n := f.Node().Get("server"); n != nil && b.sound(n) {
 		if _, ok := b.suite.Servers[f.Server]; !ok {
 			b.unknownName(f.Node().Get("server").Pos, "server", f.Server, sorted(b.suite.Servers))
 		}
 		return f.Server
 	}
-	if _, axis := b.file.Axes[eval.AxisServer]; axis {
+	if _, axis := b.file.Axes[eval.AxisServer]; axis || f.Node().Get("server") != nil {
 		return ""
 	}
 	name, ok := b.defaultServer()
@@ -152,7 +152,7 @@ func (b *build) serverOf(f *caseFile) string {
 
 // noServer reports, once, that cases have no server.
 func (b *build) noServer(f *caseFile) {
-	if b.homeless || b.opts.lenient || b.broken[placeOf(b.file.Node().Place("servers"))] {
+	if b.homeless || b.opts.lenient || !b.sound(b.file.Node().Get("servers")) {
 		return
 	}
 	b.homeless = true

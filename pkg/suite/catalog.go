@@ -13,9 +13,12 @@ var fingerprintRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // catalog says what a tool listing must satisfy.
 func (b *build) catalog(f *catalogFile) *eval.Catalog {
+	if f == nil {
+		return nil // it could not be read
+	}
 	at := f.Node()
 	out := &eval.Catalog{MaxContextTokens: int(f.MaxContextTokens), Fingerprint: f.Fingerprint, Lock: f.Lock}
-	if f.Rules != nil {
+	if f.Rules != nil && b.sound(f.Rules.Node()) {
 		out.Rules = f.Rules.Names
 		for i, name := range f.Rules.Names {
 			if b.opts.Rules != nil && !slices.Contains(b.opts.Rules, name) {

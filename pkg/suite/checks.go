@@ -13,6 +13,9 @@ func (b *build) checks(list []checkFile) []eval.Check {
 	var out []eval.Check
 	for i := range list {
 		f := &list[i]
+		if !b.keysSound(f.Node()) {
+			continue
+		}
 		if n := len(f.Node().Fields); n != 1 {
 			b.report(f.Node().Pos, fmt.Sprintf("a check is exactly one of its keys, not %d", n), "one list item for each check")
 			continue

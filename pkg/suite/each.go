@@ -12,7 +12,7 @@ import (
 // each makes one case per combination of the values of a case's each.
 func (b *build) each(f *caseFile, c eval.Case) []eval.Case {
 	at := f.Node().Get("each")
-	if at == nil {
+	if at == nil || !b.sound(at) {
 		return []eval.Case{c}
 	}
 	total := 1

@@ -281,22 +281,39 @@ type place struct {
 func placeOf(pos strictyaml.Pos) place { return place{pos.File(), pos.Line, pos.Column} }
 
 // sound says whether nothing in a value is wrong in form, so that it can be
-// checked for sense without reporting one mistake twice.
+// checked for sense without reporting one mistake twice. No value is sound.
 func (l *loader) sound(n *strictyaml.Node) bool {
-	ok := true
-	var visit func(*strictyaml.Node)
-	visit = func(v *strictyaml.Node) {
-		ok = ok && !l.broken[placeOf(v.Pos)]
-		for _, item := range v.Items {
-			visit(item)
-		}
-		for _, f := range v.Fields {
-			ok = ok && !l.broken[placeOf(f.Key.Pos)]
-			visit(f.Value)
+	if n == nil {
+		return true
+	}
+	if !l.keysSound(n) {
+		return false
+	}
+	for _, item := range n.Items {
+		if !l.sound(item) {
+			return false
 		}
 	}
-	visit(n)
-	return ok
+	for _, f := range n.Fields {
+		if !l.sound(f.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+// keysSound says whether a value is what it should be and has the keys that it
+// should have, whatever their values.
+func (l *loader) keysSound(n *strictyaml.Node) bool {
+	if l.broken[placeOf(n.Pos)] {
+		return false
+	}
+	for _, f := range n.Fields {
+		if l.broken[placeOf(f.Key.Pos)] {
+			return false
+		}
+	}
+	return true
 }
 
 // defaultName is the name of a suite that has none.

@@ -14,6 +14,9 @@ type names struct {
 	have map[string]bool
 	// used are those that the case refers to.
 	used map[string]bool
+	// open is true when something that may give names could not be read, so that
+	// an unknown one is no mistake of its own.
+	open bool
 	// later holds what any step extracts, for hints.
 	later map[string]bool
 }
@@ -21,13 +24,22 @@ type names struct {
 // namesFor collects the vars of a case, its each, and what axes give.
 func (b *build) namesFor(f *caseFile) *names {
 	known := &names{have: map[string]bool{}, used: map[string]bool{}, later: map[string]bool{}}
+	at, root := f.Node(), b.file.Node()
+	for _, n := range []*strictyaml.Node{at.Get("vars"), at.Get("each"), root.Get("vars"), root.Get("axes")} {
+		known.open = known.open || !b.sound(n)
+	}
+	if steps := at.Get("steps"); steps != nil {
+		for _, step := range steps.Items {
+			known.open = known.open || !b.keysSound(step) || !b.sound(step.Get("extract"))
+		}
+	}
 	for name := range b.vars {
 		known.have[name] = true
 	}
 	for name := range f.Vars {
 		known.have[name] = true
 	}
-	if each := f.Node().Get("each"); each != nil {
+	if each := at.Get("each"); each != nil {
 		for _, field := range each.Fields {
 			if !variableNameRE.MatchString(field.Key.Text) {
 				b.report(field.Key.Pos, strictyaml.Quote(field.Key.Text)+" is no name for a variable", "letters, digits, _ and -, beginning with a letter or _")
@@ -47,7 +59,7 @@ func (b *build) namesFor(f *caseFile) *names {
 // placeholders checks every {{name}} in the strings of a value.
 func (b *build) placeholders(n *strictyaml.Node, known *names) {
 	n.Walk(func(v *strictyaml.Node) {
-		if v.Kind != strictyaml.String {
+		if v.Kind != strictyaml.String || b.broken[placeOf(v.Pos)] {
 			return
 		}
 		found, err := vars.NamesIn(v.Text)
@@ -64,7 +76,7 @@ func (b *build) placeholders(n *strictyaml.Node, known *names) {
 // known reports a name that nothing gives a value.
 func (b *build) known(n *strictyaml.Node, name string, known *names) {
 	known.used[name] = true
-	if known.have[name] {
+	if known.have[name] || known.open {
 		return
 	}
 	pos := n.Pos

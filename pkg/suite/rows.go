@@ -118,7 +118,7 @@ func (f rowFill) value(n *strictyaml.Node, name string) *strictyaml.Node {
 	if v == nil {
 		v = f.row.Get(strings.Split(name, ".")...)
 	}
-	if v != nil && !f.sources.fill(n.Pos, len(v.JSON())) {
+	if v != nil && !f.fill(n.Pos, len(v.JSON())) {
 		return nil
 	}
 	if slip := fmt.Sprint(placeOf(n.Pos), name); v == nil && !f.rowless[slip] {

@@ -17,7 +17,7 @@ func (b *build) steps(f *caseFile, known *names) []eval.Step {
 		step.ID = "1"
 		return []eval.Step{step}
 	}
-	if len(f.Steps) == 0 {
+	if len(f.Steps) == 0 && b.sound(f.Node().Get("steps")) {
 		b.report(f.Node().Place("steps"), "the case has no steps", "")
 	}
 	for i := range f.Steps {
@@ -30,6 +30,9 @@ func (b *build) steps(f *caseFile, known *names) []eval.Step {
 	for i := range f.Steps {
 		s := &f.Steps[i]
 		at := s.Node()
+		if !b.keysSound(at) {
+			continue
+		}
 		step := b.step(&s.actionFile, at, known)
 		step.ID, step.Title = string(s.ID), s.Title
 		if step.ID == "" {
@@ -63,10 +66,10 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 		e := f.ExpectError.ExpectError
 		step.ExpectError = &e
 	}
-	if a := f.Arguments; a != nil && a.Kind != strictyaml.Map && (a.Kind != strictyaml.String || !placeholderRE.MatchString(a.Text)) {
+	if a := f.Arguments; a != nil && !a.Bad && a.Kind != strictyaml.Map && (a.Kind != strictyaml.String || !placeholderRE.MatchString(a.Text)) {
 		b.report(a.Pos, "want a map of arguments, got "+a.Describe(), "")
 	}
-	if t := f.ExpectText; t != nil && t.Kind != strictyaml.String && t.Kind != strictyaml.Map {
+	if t := f.ExpectText; t != nil && !t.Bad && t.Kind != strictyaml.String && t.Kind != strictyaml.Map {
 		b.report(t.Pos, "want a text or matchers, got "+t.Describe(), "")
 	}
 	for _, n := range []*strictyaml.Node{f.Expect, f.ExpectNot, f.ExpectText} {
@@ -134,7 +137,7 @@ func (b *build) checkAction(at *strictyaml.Node) {
 
 // path checks a JSON path.
 func (b *build) path(n *strictyaml.Node) {
-	if n == nil || b.opts.CheckPath == nil {
+	if n == nil || b.opts.CheckPath == nil || !b.sound(n) {
 		return
 	}
 	if err := b.opts.CheckPath(n.Text); err != nil {
@@ -144,7 +147,7 @@ func (b *build) path(n *strictyaml.Node) {
 
 // expectation checks the matchers of an expectation.
 func (b *build) expectation(n *strictyaml.Node) {
-	if n == nil || b.opts.CheckExpect == nil {
+	if n == nil || b.opts.CheckExpect == nil || !b.sound(n) {
 		return
 	}
 	value, err := eval.Decode(n.JSON())
