@@ -59,7 +59,7 @@ var rooms = map[string]string{
 
 // testRooms are the rooms that a dependency may enter in _test.go files only.
 var testRooms = map[string]string{
-	"github.com/mark3labs/mcp-go":           "pkg/mcp/client",
+	"github.com/mark3labs/mcp-go":           "pkg/mcp/client pkg/app",
 	"github.com/santhosh-tekuri/jsonschema": "pkg/suite",
 	"github.com/alicebob/miniredis":         "pkg/jobs/asynqjobs",
 }

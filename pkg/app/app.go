@@ -6,6 +6,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -48,7 +49,8 @@ type Config struct {
 	Guard []string
 	// Version of this evalfarm.
 	Version string
-	Logger  *slog.Logger
+	// Logger for what nobody else is told. Nil discards.
+	Logger *slog.Logger
 }
 
 // OpenStore opens the store of a home folder, making both if need be.
@@ -67,6 +69,10 @@ type Observer struct {
 	Ended func(uid string)
 	// Stored is called for every record that the store has taken.
 	Stored func(store.Stored)
+}
+
+func (c Config) logger() *slog.Logger {
+	return cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 }
 
 func (c Config) slots() int {
@@ -98,7 +104,7 @@ func (c Config) secret(name string) (string, bool) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		c.Logger.Error("read secret file", "secret", name, "error", err)
+		c.logger().Error("read secret file", "secret", name, "error", err)
 		return "", false
 	}
 	return strings.TrimRight(string(content), "\r\n"), true
@@ -116,7 +122,7 @@ func lookup(environ []string, name string) (string, bool) {
 // sessions makes the pool of server sessions of a worker.
 func (c Config) sessions(owner string) *client.Pool {
 	return client.NewPool(client.NewOpener(client.Options{
-		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: owner, Logger: c.Logger,
+		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: owner, Logger: c.logger(),
 	}), 0)
 }
 

@@ -48,12 +48,12 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 			obs.Stored(st)
 		}
 	}})
-	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.Logger})
+	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
 	id := workerID()
 	pool := c.sessions(id)
 	hand := worker.New(worker.Options{
 		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(s, blobCache), Sink: direct{agg, queue},
-		Sessions: pool, Secret: c.secret, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.Logger,
+		Sessions: pool, Secret: c.secret, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
 	})
 
 	// What the worker needs to drain outlives ctx.
@@ -94,7 +94,7 @@ const blobCache = 64 << 20
 
 func newQueue(c Config, b *broker.Broker, namespace string) *asynqjobs.Queue {
 	return asynqjobs.New(b.Client(), asynqjobs.Options{
-		Namespace: namespace, Lease: c.Lease, Logger: c.Logger,
+		Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
 		Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
 		Context: telemetry.Extract,
 	})

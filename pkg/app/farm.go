@@ -53,7 +53,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 			obs.Stored(st)
 		}
 	}})
-	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.Logger})
+	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	g.Go(func() error {
 		return serve(base, c.Listener, httpapi.New(httpapi.Options{
 			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: queue.Lease()},
-			Token: c.Token, Blobs: s, Logger: c.Logger,
+			Token: c.Token, Blobs: s, Logger: c.logger(),
 		}))
 	})
 	g.Go(func() error {
@@ -142,7 +142,7 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	pool := c.sessions(id)
 	hand := worker.New(worker.Options{
 		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(blobs, blobCache), Sink: queue,
-		Sessions: pool, Secret: c.secret, Grace: c.Grace, Logger: c.Logger,
+		Sessions: pool, Secret: c.secret, Grace: c.Grace, Logger: c.logger(),
 	})
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -151,7 +151,7 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	g.Go(func() error { return settled(base, pool.Run(base)) })
 	g.Go(func() error {
 		defer stop()
-		c.Logger.InfoContext(ctx, "worker joined", "worker", id, "farm", farm.ID, "slots", c.slots())
+		c.logger().InfoContext(ctx, "worker joined", "worker", id, "farm", farm.ID, "slots", c.slots())
 		return hand.Run(ctx)
 	})
 	err = g.Wait()
