@@ -185,7 +185,7 @@ func (q *Queue) Supersede(ctx context.Context, js []jobs.Job) error {
 	for run, args := range args {
 		err := q.contact.watch(ctx, func() error {
 			return q.scripts.supersede.Run(ctx, q.client,
-				[]string{q.keys.claims(run), q.keys.current(run), q.keys.done(run)}, args...).Err()
+				[]string{q.keys.current(run), q.keys.done(run)}, args...).Err()
 		})
 		if err != nil {
 			return fmt.Errorf("supersede attempts of run %s: %w", run, err)

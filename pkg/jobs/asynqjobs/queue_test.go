@@ -192,6 +192,13 @@ func TestReceiveDropsWhatItCannotRead(t *testing.T) {
 		n, err := b.Client().XLen(t.Context(), stream).Result()
 		return err == nil && n == 0
 	})
+	if p, err := b.Client().XPending(t.Context(), stream, "agg").Result(); err != nil || p.Count != 0 {
+		t.Errorf("entries not acknowledged: got %+v, %v, want none", p, err)
+	}
+	// Nor does a stored record leave a trace beside its bit.
+	if n, err := b.Client().HLen(t.Context(), "evalfarm:{s}:claims:"+trial.Run).Result(); err != nil || n != 0 {
+		t.Errorf("claims: got %d, %v, want none", n, err)
+	}
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -300,5 +307,75 @@ func TestResent(t *testing.T) {
 				t.Errorf("records on the stream: got %d, %v, want 1", n, err)
 			}
 		})
+	}
+}
+
+// TestAsynqGivesUp: asynq can lose faith in a handler, after an outage as a rule.
+// The handler works on undisturbed, and Serve waits for it.
+func TestAsynqGivesUp(t *testing.T) {
+	t.Parallel()
+	b := open(t, broker.Options{})
+	q := asynqjobs.New(b.Client(), asynqjobs.Options{Namespace: "s", Backoff: time.Hour, CheckInterval: 10 * time.Millisecond})
+	if err := q.Enqueue(t.Context(), []jobs.Job{trial}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	started, release := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- q.Serve(ctx, "w", 1, func(ctx context.Context, _ jobs.Job) error {
+			close(started)
+			<-release
+			if err := ctx.Err(); err != nil {
+				t.Errorf("the handler's context: %v", err)
+			}
+			return nil
+		})
+	}()
+	<-started
+	in := asynq.NewInspectorFromRedisClient(b.Client())
+	until(t, "asynq gives up", func() bool {
+		if err := in.CancelProcessing(trial.Key()); err != nil {
+			t.Fatal(err)
+		}
+		info, err := in.GetTaskInfo("trials-s", trial.Key())
+		return err == nil && info.State == asynq.TaskStateRetry
+	})
+	stop()
+	select {
+	case err := <-ended:
+		t.Errorf("Serve returned %v while the handler was at work", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+// TestDrainSettles: what a handler finishes while Serve drains is not delivered
+// again.
+func TestDrainSettles(t *testing.T) {
+	t.Parallel()
+	b := open(t, broker.Options{})
+	q := asynqjobs.New(b.Client(), asynqjobs.Options{Namespace: "s", CheckInterval: 10 * time.Millisecond})
+	if err := q.Enqueue(t.Context(), []jobs.Job{trial}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- q.Serve(ctx, "w", 1, func(own context.Context, _ jobs.Job) error {
+			stop()
+			<-ctx.Done()
+			return own.Err()
+		})
+	}()
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	_, err := asynq.NewInspectorFromRedisClient(b.Client()).GetTaskInfo("trials-s", trial.Key())
+	if !errors.Is(err, asynq.ErrTaskNotFound) {
+		t.Errorf("task after the drain: got %v, want it gone", err)
 	}
 }
