@@ -113,8 +113,15 @@ func (sel Selection) repeats(c eval.Case, s *eval.Suite) int {
 
 // uses lists the axes of the suite that a case uses, in the suite's order.
 func uses(c eval.Case, s *eval.Suite) []string {
-	names, _ := vars.Names(eval.Encode(c)) // the loader has reported malformed ones
+	// Vars and titles are no templates: {{ in them is data.
+	templates := eval.Case{Steps: c.Steps, Prompt: c.Prompt, Checks: c.Checks}
+	names, _ := vars.Names(eval.Encode(templates)) // the loader has reported malformed ones
 	refers := map[string]bool{}
+	for _, step := range c.Steps {
+		if step.Collect != nil {
+			refers[step.Collect.SameAs] = true
+		}
+	}
 	for _, n := range names {
 		refers[n] = true
 	}

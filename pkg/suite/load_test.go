@@ -300,6 +300,27 @@ cases: [{id: a, call: "{{own}}{{other}}"}, {id: b, call: "{{own}}", vars: {own: 
 	}
 }
 
+// Data that looks like a reference is none, and a reference may be a bare name.
+func TestWhatUsesAnAxis(t *testing.T) {
+	s := load(t, map[string]string{"suite.yaml": head + `
+axes: {tenant: {acme: {vars: {own: [1]}}, globex: {vars: {own: [2]}}}}
+cases:
+  - {id: data, title: "{{own}}", call: t, arguments: {a: "{{v}}"}, vars: {v: "{{own}}"}}
+  - {id: name, call: t, collect: {items: rows, next: next, same_as: own}}
+`}, options()).Suite
+	matrix, err := suite.Expand(&s, suite.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, cell := range matrix.Cells {
+		got = append(got, s.Cases[cell.Case].ID+" "+matrix.Variants[cell.Variant].ID)
+	}
+	if diff := cmp.Diff([]string{"data default", "name tenant=acme", "name tenant=globex"}, got); diff != "" {
+		t.Errorf("cells differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestServerAxisDecidesForCasesWithoutServer(t *testing.T) {
 	s := load(t, map[string]string{"suite.yaml": `
 version: 1

@@ -72,7 +72,7 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 	if t := f.ExpectText; t != nil && !t.Bad && t.Kind != strictyaml.String && t.Kind != strictyaml.Map {
 		b.report(t.Pos, "want a text or matchers, got "+t.Describe(), "")
 	}
-	for _, n := range []*strictyaml.Node{f.Expect, f.ExpectNot, f.ExpectText} {
+	for _, n := range []*strictyaml.Node{f.Expect, f.ExpectNot, asMatchers(f.ExpectText)} {
 		b.expectation(n)
 	}
 	for _, key := range []string{"call", "read", "arguments", "expect", "expect_not", "expect_text", "expect_error"} {
@@ -88,6 +88,7 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 	if r := f.RepeatUntil; r != nil {
 		step.RepeatUntil = &eval.RepeatUntil{Path: r.Path, Equals: raw(r.Equals), Max: int(r.Max), Every: r.Every.std()}
 		b.path(at.Get("repeat_until", "path"))
+		b.expectation(r.Equals)
 		b.placeholders(r.Equals, known)
 	}
 	if c := f.Collect; c != nil {
@@ -159,6 +160,22 @@ func (b *build) expectation(n *strictyaml.Node) {
 	for _, pointer := range sorted(problems) {
 		b.report(at(n, pointer), oneLine(problems[pointer]), "")
 	}
+}
+
+// asMatchers is an expect_text with a $ before each key: all of them are
+// matchers there, since a text has no members.
+func asMatchers(n *strictyaml.Node) *strictyaml.Node {
+	if n == nil || n.Kind != strictyaml.Map {
+		return n
+	}
+	out := *n
+	out.Fields = nil
+	for _, f := range n.Fields {
+		key := *f.Key
+		key.Text = "$" + strings.TrimPrefix(key.Text, "$")
+		out.Fields = append(out.Fields, strictyaml.Field{Key: &key, Value: f.Value})
+	}
+	return &out
 }
 
 // oneLine is hostile or long text of an error as a message.
