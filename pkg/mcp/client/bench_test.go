@@ -8,6 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 )
 
 // BenchmarkCall compares a call through a session with one through mcp-go alone,
@@ -51,14 +52,27 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkStart is how long a process needs until it has answered initialize.
+// BenchmarkStart is the life of a session without calls: how long a process needs
+// until it has answered initialize, and to go. The last row is what a worker does.
 func BenchmarkStart(b *testing.B) {
 	spec := hostileSpec(b, "calls")
-	for b.Loop() {
-		s, err := newOpener(options()).Open(b.Context(), spec)
-		if err != nil {
-			b.Fatal(err)
-		}
-		_ = s.Close()
+	guarded := options()
+	guarded.Owner, guarded.GuardCommand = "bench", []string{spec.Server.Command[0], "guard"}
+	marked := options()
+	marked.Owner = "bench"
+	for _, row := range []struct {
+		name string
+		o    client.Options
+	}{{"plain", options()}, {"marked", marked}, {"marked and guarded", guarded}} {
+		b.Run(row.name, func(b *testing.B) {
+			o := newOpener(row.o)
+			for b.Loop() {
+				s, err := o.Open(b.Context(), spec)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_ = s.Close()
+			}
+		})
 	}
 }

@@ -41,7 +41,7 @@ func startCommand(s *Session, o *Opener, _ profile) (transport.Interface, error)
 	args[0] = path
 	s.proc, err = wire.Start(wire.Command{
 		Args: args, Env: env, Dir: dir,
-		FrameLimit: o.o.FrameLimit, Owner: o.o.Owner, GuardCommand: o.o.GuardCommand,
+		FrameLimit: o.o.FrameLimit, Owner: o.o.Owner, Guard: o.guard,
 		Tap: s.hear,
 	})
 	if err != nil {

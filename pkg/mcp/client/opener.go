@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
 
 // DefaultProtocol is the revision that is asked for when nobody says otherwise:
@@ -55,7 +56,8 @@ type Options struct {
 	// Self is the executable that a command "evalfarm" means. Empty means the
 	// one on PATH.
 	Self string
-	// GuardCommand starts a guard; see wire.Command. Empty means no guards.
+	// GuardCommand starts the guard of all servers; see wire.NewGuard. Empty
+	// means no guard.
 	GuardCommand []string
 	// Starts bounds how many servers start at the same time. Zero means the
 	// number of CPUs: servers that compete for them at start run into their
@@ -77,6 +79,7 @@ type Opener struct {
 	o     Options
 	log   *slog.Logger
 	slots chan struct{}
+	guard *wire.Guard
 }
 
 // NewOpener prepares to open sessions.
@@ -85,6 +88,7 @@ func NewOpener(o Options) *Opener {
 		o:     o,
 		log:   cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		slots: make(chan struct{}, cmp.Or(o.Starts, runtime.NumCPU())),
+		guard: wire.NewGuard(o.GuardCommand),
 	}
 }
 

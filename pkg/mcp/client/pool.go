@@ -225,4 +225,5 @@ func (p *Pool) Close() {
 		}
 	}
 	p.work.Wait()
+	p.opener.guard.Stop()
 }

@@ -8,10 +8,12 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
 
@@ -127,44 +129,58 @@ func TestOwnerKilled(t *testing.T) {
 	}
 }
 
-// TestGuardStandsDown: a server that is closed in order takes its guard along.
-func TestGuardStandsDown(t *testing.T) {
+// TestGuard: one guard watches over all servers of a pool; one that is gone is
+// replaced, and it stands down when the pool is closed.
+func TestGuard(t *testing.T) {
 	spec := hostileSpec(t, "calls")
 	o := options()
 	o.GuardCommand = []string{spec.Server.Command[0], "guard"}
-	s, err := newOpener(o).Open(t.Context(), spec)
-	if err != nil {
+	p := client.NewPool(newOpener(o), 0)
+	defer p.Close()
+	first, second := shared(t, p, "r", "1", spec), shared(t, p, "r", "2", spec)
+	pids := guards(t)
+	if len(pids) != 1 {
+		t.Fatalf("got guards %v, want one", pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
-	if got := guards(t); got != 1 {
-		t.Errorf("got %d guards, want 1", got)
+	eventually(t, func() bool { return !alive(pids[0]) })
+	third := shared(t, p, "r", "3", spec)
+	if again := guards(t); len(again) != 1 || again[0] == pids[0] {
+		t.Errorf("got guards %v, want one other than %v", again, pids)
 	}
-	if out := do(t.Context(), attach(t, s), "echo"); out.Kind != eval.OutcomeOK {
-		t.Errorf("got %+v, want an answer", out)
+	for _, a := range []*client.Attachment{first, second, third} {
+		if out := do(t.Context(), a, "echo"); out.Kind != eval.OutcomeOK {
+			t.Errorf("got %+v, want an answer", out)
+		}
 	}
-	_ = s.Close()
-	if got := guards(t); got != 0 {
-		t.Errorf("got %d guards, want 0", got)
+	p.Close()
+	if left := guards(t); len(left) != 0 {
+		t.Errorf("got guards %v, want none", left)
 	}
 }
 
-// guards counts this process's guard children.
-func guards(t *testing.T) int {
+// guards lists this process's living guard children.
+func guards(t *testing.T) []int {
 	t.Helper()
-	n := 0
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var pids []int
 	for _, e := range entries {
 		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
 		args, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 		_, after, _ := bytes.Cut(stat, []byte(") "))
 		fields := strings.Fields(string(after))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) && bytes.Contains(args, []byte("\x00guard\x00")) {
-			n++
+			pid, err := strconv.Atoi(e.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
 		}
 	}
-	return n
+	return pids
 }

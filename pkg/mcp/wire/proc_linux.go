@@ -30,49 +30,71 @@ func reap(child *os.Process, before func()) (*os.ProcessState, error) {
 // other users are out of reach and left out. On systems without /proc it does
 // nothing.
 func Sweep(owner string) (int, error) {
+	n, err := killWhere(func(mark string) bool {
+		name, pid, start, ok := parseMark(mark)
+		return ok && (owner == "" || name == owner) && startTime(pid) != start
+	})
+	if err != nil {
+		return n, fmt.Errorf("sweep servers of dead owners: %w", err)
+	}
+	return n, nil
+}
+
+// killMarked kills whatever is left of one process tree, as far as it can be
+// found.
+func killMarked(mark string) {
+	_, _ = killWhere(func(m string) bool { return m == mark })
+}
+
+// killWhere kills the groups of all processes whose mark fits, and says how many
+// processes that were.
+func killWhere(fits func(mark string) bool) (int, error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return 0, fmt.Errorf("sweep servers of dead owners: %w", err)
+		return 0, err
 	}
-	var orphans []int
+	var found []int
 	for _, dir := range dirs {
 		env, err := os.ReadFile(dir + "/environ") //nolint:gosec // a path under /proc
 		if err != nil {
 			continue // ended meanwhile, or not ours
 		}
-		name, pid, start, ok := parseMark(env)
-		if !ok || owner != "" && name != owner || startTime(pid) == start {
-			continue
-		}
-		if orphan, err := strconv.Atoi(filepath.Base(dir)); err == nil && orphan != os.Getpid() {
-			orphans = append(orphans, orphan)
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if mark, ok := markOf(env); ok && err == nil && pid != os.Getpid() && fits(mark) {
+			found = append(found, pid)
 		}
 	}
-	for _, orphan := range orphans {
-		if group, err := syscall.Getpgid(orphan); err == nil && group > 1 && group != syscall.Getpgrp() {
+	for _, pid := range found {
+		if group, err := syscall.Getpgid(pid); err == nil && group > 1 && group != syscall.Getpgrp() {
 			_ = syscall.Kill(-group, syscall.SIGKILL)
 		}
-		_ = syscall.Kill(orphan, syscall.SIGKILL)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	return len(orphans), nil
+	return len(found), nil
 }
 
-// parseMark finds the mark in the content of an environ file.
-func parseMark(env []byte) (owner string, pid int, start string, ok bool) {
+// markOf finds the mark in the content of an environ file.
+func markOf(env []byte) (string, bool) {
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
-		value, found := strings.CutPrefix(string(entry), OwnerVariable+"=")
-		if !found {
-			continue
+		if mark, ok := bytes.CutPrefix(entry, []byte(OwnerVariable+"=")); ok {
+			return string(mark), true
 		}
-		at := strings.LastIndexByte(value, '@')
-		if at < 0 {
-			return "", 0, "", false
-		}
-		number, start, found := strings.Cut(value[at+1:], ".")
-		pid, err := strconv.Atoi(number)
-		return value[:at], pid, start, found && err == nil
 	}
-	return "", 0, "", false
+	return "", false
+}
+
+// parseMark reads what newMark wrote.
+func parseMark(mark string) (owner string, pid int, start string, ok bool) {
+	at := strings.LastIndexByte(mark, '@')
+	if at < 0 {
+		return "", 0, "", false
+	}
+	parts := strings.Split(mark[at+1:], ".")
+	if len(parts) != 3 {
+		return "", 0, "", false
+	}
+	pid, err := strconv.Atoi(parts[0])
+	return mark[:at], pid, parts[1], err == nil
 }
 
 // startTime is when a living process started, in clock ticks since boot. It is

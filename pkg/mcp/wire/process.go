@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -41,9 +41,8 @@ type Command struct {
 	// Owner marks the process tree in its environment, for Sweep. Empty means
 	// no mark.
 	Owner string
-	// GuardCommand, when set, is started beside the server with the server's
-	// process group as last argument. It must call RunGuard on its stdin.
-	GuardCommand []string
+	// Guard kills the process tree when we are killed. Nil means nobody does.
+	Guard *Guard
 	// Tap hears every message. Nil means nobody does.
 	Tap Tap
 }
@@ -56,7 +55,8 @@ type Process struct {
 	stdin  *input
 	stdout *io.PipeReader
 	stderr *Excerpt
-	guard  *guard
+	guard  *Guard
+	mark   string // in the environment of the process tree; empty for none
 
 	closed  chan struct{} // stdout has ended
 	done    chan struct{} // reaped, drained
@@ -83,7 +83,8 @@ func Start(c Command) (*Process, error) {
 	}
 	env := c.Env
 	if c.Owner != "" {
-		env = append(slices.Clip(env), Mark(c.Owner))
+		p.mark = newMark(c.Owner)
+		env = append(slices.Clip(env), OwnerVariable+"="+p.mark)
 	}
 	p.cmd = &exec.Cmd{
 		Path: c.Args[0], Args: c.Args, Env: env, Dir: c.Dir,
@@ -102,15 +103,13 @@ func Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
 	pipes.closeTheirs()
-	if len(c.GuardCommand) > 0 {
-		p.guard, err = startGuard(c.GuardCommand, p.cmd.Process.Pid)
-		if err != nil {
-			p.killGroup()
-			_ = p.cmd.Wait()
-			pipes.close()
-			return nil, err
-		}
+	if err := c.Guard.add(p.cmd.Process.Pid); err != nil {
+		p.killGroup()
+		_ = p.cmd.Wait()
+		pipes.close()
+		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
+	p.guard = c.Guard
 	p.stdin = &input{p: p, w: pipes.in.w}
 	stdout, w := io.Pipe()
 	p.stdout = stdout
@@ -211,6 +210,10 @@ func (p *Process) supervise(pipes *pipes, drained <-chan struct{}) {
 		// Children that would hold the pipes open die with their server. What it
 		// wrote last is in the pipes still.
 		p.killGroup()
+		if p.mark != "" {
+			killMarked(p.mark) // browsers, for one, are started in groups of their own
+		}
+		p.guard.remove(p.cmd.Process.Pid)
 	})
 	if !within(drainTime, p.closed) {
 		_ = pipes.out.r.Close()
@@ -221,7 +224,6 @@ func (p *Process) supervise(pipes *pipes, drained <-chan struct{}) {
 		<-drained
 	}
 	pipes.close()
-	p.guard.stop()
 	p.mu.Lock()
 	if byItself {
 		if err != nil {
@@ -339,9 +341,10 @@ func (ps *pipes) close() {
 // with its owner.
 const OwnerVariable = "EVALFARM_OWNER"
 
-// Mark is the environment entry of an owner: its name, and the process id and
-// start time of the calling process, which tell whether the owner still lives.
-func Mark(owner string) string {
+// newMark names a process tree: by its owner, by the process id and start time of
+// the calling process, which tell whether the owner still lives, and by a number
+// that no other tree has.
+func newMark(owner string) string {
 	pid := os.Getpid()
-	return OwnerVariable + "=" + owner + "@" + strconv.Itoa(pid) + "." + startTime(pid)
+	return fmt.Sprintf("%s@%d.%s.%x", owner, pid, startTime(pid), rand.Uint64())
 }

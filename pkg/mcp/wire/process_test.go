@@ -241,23 +241,27 @@ func waitForNobody(t *testing.T, group int) {
 }
 
 // TestProcessEscaped: a child that leaves the group and holds the pipes open
-// cannot keep Stop waiting.
+// cannot keep Stop waiting, and dies too if the tree is marked.
 func TestProcessEscaped(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("setsid is not installed")
 	}
-	p := shell(t, `setsid sh -c 'echo $$ >&2; exec sleep 600' & read line`, nil)
-	go func() { _, _ = io.Copy(io.Discard, p.Stdout()) }()
-	for !strings.Contains(p.Stderr(), "\n") {
-		<-time.After(time.Millisecond)
-	}
-	p.Stop(50 * time.Millisecond)
-	pid, err := strconv.Atoi(strings.TrimSpace(p.Stderr()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Errorf("got %v, want to find the escaped child", err)
+	for _, owner := range []string{"", "escape-test"} {
+		p := shell(t, `setsid sh -c 'echo $$ >&2; exec sleep 600' & read line`, func(c *wire.Command) { c.Owner = owner })
+		go func() { _, _ = io.Copy(io.Discard, p.Stdout()) }()
+		for !strings.Contains(p.Stderr(), "\n") {
+			<-time.After(time.Millisecond)
+		}
+		p.Stop(50 * time.Millisecond)
+		pid, err := strconv.Atoi(strings.TrimSpace(p.Stderr()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner != "" {
+			waitForNobody(t, pid) // it leads a group of its own
+		} else if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Errorf("got %v, want to find the escaped child", err)
+		}
 	}
 }
 
@@ -265,7 +269,7 @@ func TestProcessStartFails(t *testing.T) {
 	for name, c := range map[string]wire.Command{
 		"no such command": {Args: []string{"/no/such/command"}},
 		"no such folder":  {Args: []string{"/bin/sh"}, Dir: "/no/such/folder"},
-		"no such guard":   {Args: []string{"/bin/sh"}, GuardCommand: []string{"/no/such/guard"}},
+		"no such guard":   {Args: []string{"/bin/sh"}, Guard: wire.NewGuard([]string{"/no/such/guard"})},
 	} {
 		if p, err := wire.Start(c); err == nil {
 			p.Stop(0)
@@ -283,7 +287,14 @@ func TestRunGuard(t *testing.T) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- wire.RunGuard(r, victim.Process.Pid) }()
-	if _, err := w.Write([]byte("the owner lives")); err != nil {
+	spared := exec.Command("/bin/sleep", "600")
+	spared.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := spared.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = spared.Wait() }()
+	defer func() { _ = spared.Process.Kill() }()
+	if _, err := fmt.Fprintf(w, "+%d\n-%d\n", spared.Process.Pid, spared.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	if err := victim.Process.Signal(syscall.Signal(0)); err != nil {
@@ -296,12 +307,20 @@ func TestRunGuard(t *testing.T) {
 	if err := victim.Wait(); err == nil || err.Error() != "signal: killed" {
 		t.Errorf("got %v, want signal: killed", err)
 	}
+	if err := spared.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("got %v, want a group that was taken out to live", err)
+	}
 	if err := wire.RunGuard(strings.NewReader(""), victim.Process.Pid); err != nil {
 		t.Errorf("for a group that is gone got %v, want nil", err)
 	}
 	for _, group := range []int{-5, 0, 1} {
 		if err := wire.RunGuard(strings.NewReader(""), group); err == nil {
 			t.Errorf("got no error for group %d, want one", group)
+		}
+	}
+	for _, line := range []string{"+1", "+0", "+-7", "++7", "x", "+7x", ""} {
+		if err := wire.RunGuard(strings.NewReader(line+"\n"), victim.Process.Pid); err == nil {
+			t.Errorf("got no error for the line %q, want one", line)
 		}
 	}
 }
