@@ -115,6 +115,20 @@ func TestGoodFilesLoadAndFitTheSchema(t *testing.T) {
 	}
 }
 
+// The suites that ship are good for editors too.
+func TestShippedSuitesFitTheSchema(t *testing.T) {
+	schema := editorSchema(t)
+	files, err := filepath.Glob("../../suites/*/suite.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("got %v and %d suites, want some", err, len(files))
+	}
+	for _, file := range files {
+		if err := schema.Validate(asJSON(t, file)); err != nil {
+			t.Errorf("%s: the schema refuses it: %v", file, err)
+		}
+	}
+}
+
 func TestBadFilesFitNeitherLoaderNorSchema(t *testing.T) {
 	schema := editorSchema(t)
 	for _, file := range corpus(t, "bad") {

@@ -56,6 +56,9 @@ func Find(root string) ([]Found, error) {
 // version and cases. Files that are only extended or included are passed over
 // when they have no cases; those with cases can run alone.
 func looksLikeSuite(path string) bool {
+	if info, err := os.Stat(path); err == nil && info.Size() > strictyaml.MaxBytes {
+		return false
+	}
 	data, err := os.ReadFile(path) //nolint:gosec // reading what is in the folder is the task
 	if err != nil {
 		return true // loading says why

@@ -55,14 +55,19 @@ func exists(p string) bool {
 
 // read returns at most one byte more than a file may have.
 func (p *project) read(name string) ([]byte, error) {
+	// Looked at before it is opened: opening a pipe would wait for its writer.
+	info, err := p.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
 	f, err := p.root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder", name)
-	}
 	return io.ReadAll(io.LimitReader(f, strictyaml.MaxBytes+1))
 }
 
