@@ -36,7 +36,8 @@ func lock(home, run string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock run %s: %w", run, err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, run+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	path := filepath.Join(dir, run+".lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock run %s: %w", run, err)
 	}
@@ -51,6 +52,11 @@ func lock(home, run string) (unlock func(), err error) {
 		}
 		return nil, held
 	}
+	if !current(f, path) {
+		// The owner before us removed the file between our open and our lock.
+		f.Close()
+		return lock(home, run)
+	}
 	host, _ := os.Hostname()
 	content, err := json.Marshal(Owner{PID: os.Getpid(), Host: host, Since: time.Now()})
 	if err == nil {
@@ -64,11 +70,20 @@ func lock(home, run string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock run %s: %w", run, err)
 	}
 	return func() {
-		// Removed while held, so nobody can lock a file that is about to vanish
-		// and believe that it is the lock.
+		// Removed while held: who opened it before notices that it is gone.
 		_ = os.Remove(f.Name())
 		f.Close()
 	}, nil
+}
+
+// current says whether the path still leads to the open file.
+func current(f *os.File, path string) bool {
+	open, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(open, there)
 }
 
 // Locked says whether a process carries the run out right now.
