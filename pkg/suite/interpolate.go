@@ -2,7 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -190,97 +189,114 @@ func clone(n *strictyaml.Node, change func(string) string) *strictyaml.Node {
 	return &out
 }
 
-// evaluate gives the value of a matched expression, escaped for its place; nil means that it reported
-// why there is none.
+// evaluate gives the value of a matched expression, escaped for its place; nil
+// means that it reported why there is none.
 func (in *interpolation) evaluate(n *strictyaml.Node, m []string, s scope) *strictyaml.Node {
 	space, name, filters := m[1], m[2], filterRE.FindAllStringSubmatch(m[3], -1)
-	str := func(text string) *strictyaml.Node {
-		return &strictyaml.Node{Pos: n.Pos, Kind: strictyaml.String, Text: text, Loose: true}
+	if space == "secrets" || space == "axis" {
+		text, ok := in.reference(n, space, name, s)
+		if ok && len(filters) > 0 {
+			in.report(n.Pos, fmt.Sprintf("%s.%s has no filters", space, name), "its value is known when a trial runs")
+			return nil
+		}
+		return filled(n, text, ok)
 	}
-	var value *strictyaml.Node
+	value, ok := in.lookup(n, space, name, s)
+	if ok {
+		value, ok = in.filtered(n, value, space+"."+name, filters)
+	}
+	switch {
+	case !ok:
+		return nil
+	case value == nil && space == "env" && in.lenient:
+		return filled(n, "", true)
+	case value == nil && space == "env":
+		in.report(n.Pos, fmt.Sprintf("the environment variable %s is not set", name), fmt.Sprintf("set it, or write ${{ env.%s | default('…') }}", name))
+		return nil
+	case value == nil:
+		in.unknownName(n.Pos, "var", name, sorted(in.vars))
+		return nil
+	case !in.fill(n.Pos, len(value.JSON())):
+		return nil
+	case s.secrets && strings.Contains(string(value.JSON()), "${{"):
+		in.report(n.Pos, fmt.Sprintf("the value of %s.%s holds ${{, which would be read as a reference", space, name), "")
+		return nil
+	}
+	return clone(value, func(text string) string { return written(text, s) })
+}
+
+// filled is a text that takes the place of an expression.
+func filled(n *strictyaml.Node, text string, ok bool) *strictyaml.Node {
+	if !ok {
+		return nil
+	}
+	return &strictyaml.Node{Pos: n.Pos, Kind: strictyaml.String, Text: text, Loose: true}
+}
+
+// reference is what stays of an expression whose value is known only when a
+// trial runs. False means that it reported why it is not allowed.
+func (in *interpolation) reference(n *strictyaml.Node, space, name string, s scope) (string, bool) {
+	switch {
+	case space == "secrets" && !s.secrets:
+		in.report(n.Pos, fmt.Sprintf("secrets.%s cannot be used here", name), "secrets are for servers, models and axes; they never enter a case")
+	case space == "secrets" && strings.Contains(name, "-"):
+		in.report(n.Pos, strictyaml.Quote(name)+" is no name for a secret", "letters, digits and _")
+	case space == "secrets":
+		return fmt.Sprintf("${{ secrets.%s }}", name), true
+	case !s.axis:
+		in.report(n.Pos, fmt.Sprintf("axis.%s cannot be used here", name), "the values of axes are known in cases only")
+	case !slices.Contains(in.axes, name):
+		in.unknownName(n.Pos, "axis", name, in.axes)
+	default:
+		return "{{axis." + name + "}}", true
+	}
+	return "", false
+}
+
+// lookup finds the value of a name; nil means that it has none. False means that
+// it reported why the name cannot be used.
+func (in *interpolation) lookup(n *strictyaml.Node, space, name string, s scope) (*strictyaml.Node, bool) {
 	switch space {
 	case "env":
 		if secretNameRE.MatchString(name) {
 			in.report(n.Pos, fmt.Sprintf("env.%s looks like a secret, and values of env are stored with the run", name),
 				fmt.Sprintf("use ${{ secrets.%s }} in a server, a model or an axis", name))
-			return nil
+			return nil, false
 		}
-		if text, ok := in.lookupEnv(name); ok && text != "" {
-			value = str(text)
-		}
+		text, ok := in.lookupEnv(name)
+		return filled(n, text, ok && text != ""), true
 	case "vars":
 		if !s.vars {
 			in.report(n.Pos, "vars cannot refer to vars", "only env may be used here")
-			return nil
+			return nil, false
 		}
-		value = in.vars[name]
-	case "secrets":
-		switch {
-		case !s.secrets:
-			in.report(n.Pos, fmt.Sprintf("secrets.%s cannot be used here", name), "secrets are for servers, models and axes; they never enter a case")
-			return nil
-		case len(filters) > 0:
-			in.report(n.Pos, "secrets have no defaults", "a worker without the secret reports an error")
-			return nil
-		case strings.Contains(name, "-"):
-			in.report(n.Pos, strictyaml.Quote(name)+" is no name for a secret", "letters, digits and _")
-			return nil
-		}
-		return str(fmt.Sprintf("${{ secrets.%s }}", name))
-	case "axis":
-		switch {
-		case !s.axis:
-			in.report(n.Pos, fmt.Sprintf("axis.%s cannot be used here", name), "the values of axes are known in cases only")
-			return nil
-		case !slices.Contains(in.axes, name):
-			in.unknownName(n.Pos, "axis", name, in.axes)
-			return nil
-		case len(filters) > 0:
-			in.report(n.Pos, "axes have no defaults", "")
-			return nil
-		}
-		// A placeholder: which value it has is known when a trial runs.
-		return str("{{axis." + name + "}}")
-	default:
-		in.unknownName(n.Pos, "namespace", space, []string{"env", "vars", "axis", "secrets"})
-		return nil
+		return in.vars[name], true
 	}
+	in.unknownName(n.Pos, "namespace", space, []string{"env", "vars", "axis", "secrets"})
+	return nil, false
+}
+
+// filtered applies default and required. False means that it reported an error.
+func (in *interpolation) filtered(n, value *strictyaml.Node, name string, filters [][]string) (*strictyaml.Node, bool) {
 	for _, f := range filters {
 		argument := literal(n, f[2])
-		switch f[1] {
-		case "default":
-			if value == nil {
-				value = argument
-			}
-		case "required":
-			if value == nil {
-				message := fmt.Sprintf("%s.%s is required", space, name)
-				if argument.Text != "" {
-					message += ": " + argument.Text
-				}
-				in.report(n.Pos, message, "")
-				return nil
-			}
-		default:
+		switch {
+		case f[1] != "default" && f[1] != "required":
 			in.unknownName(n.Pos, "filter", f[1], []string{"default", "required"})
-			return nil
+			return nil, false
+		case value != nil:
+		case f[1] == "default":
+			value = argument
+		default:
+			message := name + " is required"
+			if argument.Text != "" {
+				message += ": " + argument.Text
+			}
+			in.report(n.Pos, message, "")
+			return nil, false
 		}
 	}
-	switch {
-	case value == nil && space == "env" && in.lenient:
-		return str("")
-	case value != nil && !in.fill(n.Pos, len(value.JSON())):
-		return nil
-	case value != nil && s.secrets && strings.Contains(string(value.JSON()), "${{"):
-		in.report(n.Pos, fmt.Sprintf("the value of %s.%s holds ${{, which would be read as a reference", space, name), "")
-	case value != nil:
-		return clone(value, func(text string) string { return written(text, s) })
-	case space == "env":
-		in.report(n.Pos, fmt.Sprintf("the environment variable %s is not set", name), fmt.Sprintf("set it, or write ${{ env.%s | default('…') }}", name))
-	default:
-		in.unknownName(n.Pos, "var", name, slices.Sorted(maps.Keys(in.vars)))
-	}
-	return nil
+	return value, true
 }
 
 // literal reads the argument of a filter: a quoted text, a number, true, false
@@ -304,7 +320,7 @@ var secretNameRE = regexp.MustCompile(`(?i)(^|_)(API)?(KEYS?|TOKEN|SECRETS?|PASS
 // setVars replaces variables of the suite from the command line. A value for a
 // variable that is a number, a boolean, a list or a map is read as JSON.
 func (in *interpolation) setVars(n *strictyaml.Node, file string, set map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(set)) {
+	for _, name := range sorted(set) {
 		old := n.Get("vars", name)
 		if old == nil {
 			p := strictyaml.Problem{File: file, Message: fmt.Sprintf("there is no var %s to set", strconv.Quote(name))}

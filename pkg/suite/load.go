@@ -1,52 +1,13 @@
 package suite
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
-
-// Options change how a suite is loaded. The zero value loads the file alone,
-// with an empty environment.
-type Options struct {
-	// With is the path of a suite file without cases, whose servers, models,
-	// axes, limits and defaults lie below those of the suite. Empty means none.
-	With string
-	// Servers replace what servers run, in order: VALUE for the default server,
-	// NAME=VALUE for a named one. VALUE is a URL, or a command that is split
-	// into words as a shell would split it, but never run by one.
-	Servers []string
-	// Dir is where the commands of Servers run. Empty means the folder of the
-	// suite file.
-	Dir string
-	// Set replaces vars of the suite.
-	Set map[string]string
-	// LookupEnv gives the variables that ${{ env.NAME }} may refer to. Nil means
-	// that none is set.
-	LookupEnv func(name string) (string, bool)
-
-	// CheckPath says what is wrong with a JSON path. Nil accepts any.
-	CheckPath func(path string) error
-	// CheckExpect says what is wrong with an expectation, as eval.Decode gives
-	// it: JSON pointer (RFC 6901) to message. Nil accepts any.
-	CheckExpect func(expected any) map[string]string
-	// Rules and Profiles are the names of the catalog rules and of the client
-	// profiles. Nil accepts any.
-	Rules    []string
-	Profiles []string
-
-	// Base is a folder; problems name the files in it relative to it. Empty
-	// means that they name files as Load was given them.
-	Base string
-	// lenient accepts that servers and environment variables are missing.
-	lenient bool
-}
 
 // Loaded is a suite that can be run, unless Unsupported says otherwise.
 type Loaded struct {
@@ -92,59 +53,6 @@ func Load(file string, opts Options) (*Loaded, error) {
 	loaded.Warnings, loaded.Unsupported = l.all, l.unsupported.all
 	loaded.Hash = hash(&loaded.Suite)
 	return loaded, nil
-}
-
-// short is the name of a file as seen from a folder around it.
-func short(base, file string) string {
-	if base == "" {
-		return file
-	}
-	rel, err := filepath.Rel(base, file)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return file
-	}
-	return rel
-}
-
-// locate finds the suite file that a path stands for.
-func locate(file string) (string, error) {
-	info, err := os.Stat(file)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("load suite %s: no such file or folder", file)
-	case err != nil:
-		return "", fmt.Errorf("load suite %s: %w", file, err)
-	case !info.IsDir():
-		return file, nil
-	}
-	entries, err := os.ReadDir(file)
-	if err != nil {
-		return "", fmt.Errorf("load suite %s: %w", file, err)
-	}
-	var suites []string
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == "suite.yaml":
-			return filepath.Join(file, name), nil
-		case !e.IsDir() && isSuiteName(name):
-			suites = append(suites, name)
-		}
-	}
-	switch len(suites) {
-	case 1:
-		return filepath.Join(file, suites[0]), nil
-	case 0:
-		return "", fmt.Errorf("load suite %s: the folder has no suite.yaml and no other .yaml, .yml or .json file", file)
-	}
-	return "", fmt.Errorf("load suite %s: the folder has no suite.yaml and several other files; name one of %s", file, strings.Join(suites, ", "))
-}
-
-func isSuiteName(name string) bool {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".yaml", ".yml", ".json":
-		return !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".lock.json") && !strings.HasSuffix(name, ".schema.json")
-	}
-	return false
 }
 
 // loader makes one suite of its files.
@@ -270,61 +178,6 @@ func (l *loader) collect(tree *strictyaml.Node) {
 	}
 	key := &strictyaml.Node{Pos: tree.Get("include").Pos, Kind: strictyaml.String, Text: "cases"}
 	tree.Fields = append(tree.Fields, strictyaml.Field{Key: key, Value: &strictyaml.Node{Pos: key.Pos, Kind: strictyaml.List, Items: found}})
-}
-
-// place is a position that can be compared.
-type place struct {
-	file         string
-	line, column int
-}
-
-func placeOf(pos strictyaml.Pos) place { return place{pos.File(), pos.Line, pos.Column} }
-
-// sound says whether nothing in a value is wrong in form, so that it can be
-// checked for sense without reporting one mistake twice. No value is sound.
-func (l *loader) sound(n *strictyaml.Node) bool {
-	if n == nil {
-		return true
-	}
-	if !l.keysSound(n) {
-		return false
-	}
-	for _, item := range n.Items {
-		if !l.sound(item) {
-			return false
-		}
-	}
-	for _, f := range n.Fields {
-		if !l.sound(f.Value) {
-			return false
-		}
-	}
-	return true
-}
-
-// keysSound says whether a value is what it should be and has the keys that it
-// should have, whatever their values.
-func (l *loader) keysSound(n *strictyaml.Node) bool {
-	if l.broken[placeOf(n.Pos)] {
-		return false
-	}
-	for _, f := range n.Fields {
-		if l.broken[placeOf(f.Key.Pos)] {
-			return false
-		}
-	}
-	return true
-}
-
-// defaultName is the name of a suite that has none.
-func defaultName(file string) string {
-	base := filepath.Base(file)
-	if base == "suite.yaml" {
-		if abs, err := filepath.Abs(file); err == nil {
-			return filepath.Base(filepath.Dir(abs))
-		}
-	}
-	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
 // distinct leaves out repetitions: a template that is wrong is wrong for every

@@ -1,0 +1,37 @@
+package suite
+
+// Options change how a suite is loaded. The zero value loads the file alone,
+// with an empty environment.
+type Options struct {
+	// With is the path of a suite file without cases, whose servers, models,
+	// axes, limits and defaults lie below those of the suite. Empty means none.
+	With string
+	// Servers replace what servers run, in order: VALUE for the default server,
+	// NAME=VALUE for a named one. VALUE is a URL, or a command that is split
+	// into words as a shell would split it, but never run by one.
+	Servers []string
+	// Dir is where the commands of Servers run. Empty means the folder of the
+	// suite file.
+	Dir string
+	// Set replaces vars of the suite.
+	Set map[string]string
+	// LookupEnv gives the variables that ${{ env.NAME }} may refer to. Nil means
+	// that none is set.
+	LookupEnv func(name string) (string, bool)
+
+	// CheckPath says what is wrong with a JSON path. Nil accepts any.
+	CheckPath func(path string) error
+	// CheckExpect says what is wrong with an expectation, as eval.Decode gives
+	// it: JSON pointer (RFC 6901) to message. Nil accepts any.
+	CheckExpect func(expected any) map[string]string
+	// Rules and Profiles are the names of the catalog rules and of the client
+	// profiles. Nil accepts any.
+	Rules    []string
+	Profiles []string
+
+	// Base is a folder; problems name the files in it relative to it. Empty
+	// means that they name files as Load was given them.
+	Base string
+	// lenient accepts that servers and environment variables are missing.
+	lenient bool
+}
