@@ -68,8 +68,8 @@ func (s *Session) land(f *flight, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.flights, id)
-	if f.answered.IsZero() {
-		s.abandoned[id] = true
+	if f.answered.IsZero() && (s.proc != nil || s.legacySSE) {
+		s.abandoned[id] = true // its answer may still come
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
 
-// blockLimit bounds the lines that are put together in search of a message that
-// was printed over several.
-const blockLimit = 1 << 20
+// searchLimit bounds the text that is searched for a misprinted message, so that
+// a server cannot keep us busy with noise.
+const searchLimit = 1 << 20
 
 // gluedTries bounds how many braces of a line are tried as the start of a
 // message.
@@ -34,6 +34,7 @@ func (s *Session) hearNoise(f *flight, m wire.Message) {
 		return
 	}
 	switch text := bytes.TrimSpace(m.Text); {
+	case len(text) > searchLimit:
 	case text[0] == '[' && s.hearBatch(text):
 	case s.hearGlued(text):
 	default:
@@ -83,7 +84,7 @@ func (s *Session) hearBlock(line []byte) {
 		return
 	case len(s.block) == 0:
 		return
-	case len(s.block)+len(line) > blockLimit:
+	case len(s.block)+len(line) > searchLimit:
 		s.block = nil
 		return
 	}
