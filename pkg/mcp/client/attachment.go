@@ -61,9 +61,9 @@ func (a *Attachment) Crowded() bool {
 	return a.crowded
 }
 
-// Frames gives the raw messages of the attachment's own requests, and what the
-// server sent unasked while nobody else was attached. They are bounded; a last
-// frame says when some were not kept.
+// Frames gives the raw messages of the attachment's own requests, what the server
+// sent unasked while nobody else was attached, and for a pool's Fresh the
+// handshake. They are bounded; a last frame says when some were not kept.
 func (a *Attachment) Frames() []eval.Frame {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
