@@ -20,10 +20,10 @@ var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
 	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact",
 	// First: contracts and pure rules.
-	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/mcp/wire pkg/telemetry pkg/suite",
+	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/mcp/wire pkg/telemetry",
 	// Second: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
-		"pkg/agent pkg/aggregate pkg/report pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
+		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
 	// Third: the services.
 	"pkg/scheduler pkg/worker",
 	// Fourth: faces that are served.

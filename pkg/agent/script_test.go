@@ -313,7 +313,7 @@ func TestStopOnFailure(t *testing.T) {
 	}{
 		{name: "leaves out the rest", answers: []eval.Outcome{texts("x"), toolError("no")}, want: []string{"1: pass", `2: unexpected_error: want an answer, got the rejection "no"`}, stop: eval.StopFailed},
 		{name: "the last step stops nothing", answers: []eval.Outcome{texts("x"), texts("x"), toolError("no")}, want: []string{"1: pass", "2: pass", `3: unexpected_error: want an answer, got the rejection "no"`}, stop: eval.StopDone},
-		{name: "a crash stays a crash", answers: []eval.Outcome{failed(eval.ReasonStreamCut, "EOF")}, want: []string{"1: stream_cut: no answer: EOF (stream_cut)"}, stop: eval.StopServerLost},
+		{name: "a crash stays a crash", answers: []eval.Outcome{failed(eval.ReasonStreamCut, "EOF")}, want: []string{"1: stream_cut: EOF"}, stop: eval.StopServerLost},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/broker"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 )
@@ -119,8 +120,12 @@ func lookup(environ []string, name string) (string, bool) {
 	return "", false
 }
 
-// sessions makes the pool of server sessions of a worker.
+// sessions makes the pool of server sessions of a worker, after it has killed
+// what servers of dead workers have left on this machine.
 func (c Config) sessions(owner string) *client.Pool {
+	if n, err := wire.Sweep(""); err != nil || n > 0 {
+		c.logger().Warn("sweep servers of dead workers", "killed", n, "error", err)
+	}
 	return client.NewPool(client.NewOpener(client.Options{
 		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: owner, Logger: c.logger(),
 	}), 0)

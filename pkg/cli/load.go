@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evalfarm/evalfarm/pkg/match"
 	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
@@ -38,9 +37,7 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 	}
 	o := suite.Options{
 		Servers: f.servers, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup, Set: map[string]string{},
-		CheckPath:   func(p string) error { _, err := match.ParsePath(p); return err },
-		CheckExpect: checkExpect,
-		Rules:       catalog.Rules(), Profiles: client.Profiles(),
+		Rules: catalog.Rules(), Profiles: client.Profiles(),
 	}
 	if f.with != "" {
 		o.With = c.env.abs(f.with)
@@ -105,17 +102,4 @@ func (c *command) problems(ps []strictyaml.Problem) {
 	for _, p := range ps {
 		fmt.Fprint(c.env.Stderr, p.Render())
 	}
-}
-
-// checkExpect gives what is wrong with an expectation, by JSON pointer.
-func checkExpect(expected any) map[string]string {
-	wrong := map[string]string{}
-	if joined, ok := match.Check(expected).(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			if p, ok := errors.AsType[*match.Problem](err); ok {
-				wrong[p.Pointer] = p.Message
-			}
-		}
-	}
-	return wrong
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -37,7 +38,11 @@ repeats that it runs in.`,
 				if err != nil {
 					return usage("", "%s: %s", arg, err)
 				}
-				c.problems(loaded.Unsupported)
+				// No mistake: only this build cannot carry it out, and run says so.
+				for _, p := range loaded.Unsupported {
+					p.Warning = true
+					c.problems([]strictyaml.Problem{p})
+				}
 				c.print("ok  %s  %s, %s, %s  %s\n", loaded.Suite.Name, plural(len(loaded.Suite.Cases), "case"),
 					plural(len(matrix.Variants), "variant"), plural(matrix.Trials(), "trial"), loaded.Hash)
 				if expand {

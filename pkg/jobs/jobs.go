@@ -95,7 +95,7 @@ type Queue interface {
 	// Audit says how attempts of one run stand, in the order of js. After an
 	// outage or a wipe of the queue it reports neither Expired nor Missing until
 	// one full lease has passed since it first answered again, so that beats can
-	// restore what was lost.
+	// restore what was lost. It is due at least every third of a lease.
 	Audit(ctx context.Context, run string, js []Job) ([]Standing, error)
 	// Supersede makes job.Attempt the current attempt of its trial: older ones
 	// can neither be claimed nor beaten for.
@@ -130,7 +130,8 @@ type Workplace interface {
 	Return(ctx context.Context, c Claim) error
 	// Beat renews the leases of claims and brings word of each, in order. It
 	// restores the claim of a current attempt that the queue has forgotten. With
-	// no claims it still shows that the worker lives.
+	// no claims it still shows that the worker lives; with no slots, that it takes
+	// no more. It is due at least every third of a lease.
 	Beat(ctx context.Context, worker string, slots int, cs []Claim) ([]Word, error)
 	// Commit puts the record on the result stream and ends the claim, in one
 	// step. Sending it again is harmless.

@@ -2,7 +2,6 @@ package match
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,14 +12,14 @@ import (
 )
 
 // A Problem is a place in an expectation that cannot be decided.
-type Problem struct { //nolint:errname // it is a finding about a suite file and is reported as one
+type Problem struct {
 	// Pointer is the JSON pointer (RFC 6901) of the place.
 	Pointer string
 	// Message is one line for people.
 	Message string
 }
 
-func (p *Problem) Error() string {
+func (p Problem) String() string {
 	if p.Pointer == "" {
 		return p.Message
 	}
@@ -28,15 +27,15 @@ func (p *Problem) Error() string {
 }
 
 // Check finds unknown matchers, matchers beside plain keys, bad expressions and
-// operands of the wrong type. The error joins one [*Problem] for each. An
+// operands of the wrong type. An
 // operand that holds a {{name}} placeholder is not looked at: it is no operand
 // before it is filled.
-func Check(expected any) error { return errors.Join(check("", expected, false)...) }
+func Check(expected any) []Problem { return check("", expected, false) }
 
 // check walks an expectation. Filled says that placeholders were filled, so that
 // what looks like one is text.
-func check(pointer string, expected any, filled bool) []error {
-	var problems []error
+func check(pointer string, expected any, filled bool) []Problem {
+	var problems []Problem
 	switch v := expected.(type) {
 	case []any:
 		for i := range v {
@@ -50,11 +49,11 @@ func check(pointer string, expected any, filled bool) []error {
 			case !matchers:
 				problems = append(problems, check(at, v[key], filled)...)
 			case !strings.HasPrefix(key, "$"):
-				problems = append(problems, &Problem{at, fmt.Sprintf("%q is a plain key beside matchers; an object holds the one or the other", key)})
+				problems = append(problems, Problem{at, fmt.Sprintf("%q is a plain key beside matchers; an object holds the one or the other", key)})
 			case !filled && isPlaceholder(v[key]):
 			default:
 				if message := malformed(key, v[key]); message != "" {
-					problems = append(problems, &Problem{at, message})
+					problems = append(problems, Problem{at, message})
 				} else if takesExpectation(key) {
 					problems = append(problems, check(at, v[key], filled)...)
 				}

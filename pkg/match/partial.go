@@ -2,10 +2,10 @@ package match
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Partial compares a value with what is expected of it and returns the
@@ -13,7 +13,11 @@ import (
 // to is a difference too, and so is an operand whose placeholder nobody filled.
 func Partial(expected, actual any) []Difference {
 	if problems := check("", expected, true); len(problems) > 0 {
-		return []Difference{{Expected: expected, Actual: actual, Message: errors.Join(problems...).Error()}}
+		var said []string
+		for _, p := range problems {
+			said = append(said, p.String())
+		}
+		return []Difference{{Expected: expected, Actual: actual, Message: strings.Join(said, "\n")}}
 	}
 	var c comparison
 	c.compare("", expected, actual)

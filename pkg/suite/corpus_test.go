@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/evalfarm/evalfarm/pkg/match"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
@@ -25,21 +24,8 @@ func options() suite.Options {
 	env := map[string]string{"EVIL": "${{ secrets.X }}"}
 	return suite.Options{
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		CheckPath: func(p string) error { _, err := match.ParsePath(p); return err },
-		CheckExpect: func(expected any) map[string]string {
-			found := map[string]string{}
-			err := match.Check(expected)
-			if joined, ok := err.(interface{ Unwrap() []error }); ok {
-				for _, one := range joined.Unwrap() {
-					if p, ok := errors.AsType[*match.Problem](one); ok {
-						found[p.Pointer] = p.Message
-					}
-				}
-			}
-			return found
-		},
-		Rules:    []string{"input_schema_object", "descriptions"},
-		Profiles: []string{"bare", "full"},
+		Rules:     []string{"input_schema_object", "descriptions"},
+		Profiles:  []string{"bare", "full"},
 	}
 }
 

@@ -19,11 +19,6 @@ type Options struct {
 	// that none is set.
 	LookupEnv func(name string) (string, bool)
 
-	// CheckPath says what is wrong with a JSON path. Nil accepts any.
-	CheckPath func(path string) error
-	// CheckExpect says what is wrong with an expectation, as eval.Decode gives
-	// it: JSON pointer (RFC 6901) to message. Nil accepts any.
-	CheckExpect func(expected any) map[string]string
 	// Rules and Profiles are the names of the catalog rules and of the client
 	// profiles. Nil accepts any.
 	Rules    []string

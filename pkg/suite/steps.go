@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/match"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
@@ -138,17 +139,17 @@ func (b *build) checkAction(at *strictyaml.Node) {
 
 // path checks a JSON path.
 func (b *build) path(n *strictyaml.Node) {
-	if n == nil || b.opts.CheckPath == nil || !b.sound(n) {
+	if n == nil || !b.sound(n) {
 		return
 	}
-	if err := b.opts.CheckPath(n.Text); err != nil {
+	if _, err := match.ParsePath(n.Text); err != nil {
 		b.report(n.Pos, fmt.Sprintf("%s is no JSON path: %s", strictyaml.Quote(n.Text), oneLine(err)), "")
 	}
 }
 
 // expectation checks the matchers of an expectation.
 func (b *build) expectation(n *strictyaml.Node) {
-	if n == nil || b.opts.CheckExpect == nil || !b.sound(n) {
+	if n == nil || !b.sound(n) {
 		return
 	}
 	value, err := eval.Decode(n.JSON())
@@ -156,9 +157,8 @@ func (b *build) expectation(n *strictyaml.Node) {
 		b.report(n.Pos, oneLine(err), "")
 		return
 	}
-	problems := b.opts.CheckExpect(value)
-	for _, pointer := range sorted(problems) {
-		b.report(at(n, pointer), oneLine(problems[pointer]), "")
+	for _, p := range match.Check(value) {
+		b.report(at(n, p.Pointer), oneLine(p.Message), "")
 	}
 }
 

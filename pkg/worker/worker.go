@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -65,6 +66,9 @@ type Worker struct {
 	opts  Options
 	log   *slog.Logger
 	plans *plans
+	// draining is set once no more trials are taken, so that nobody counts on
+	// our slots.
+	draining atomic.Bool
 
 	mu    sync.Mutex         // guards tasks
 	tasks map[string]*active // by uid
@@ -105,6 +109,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	var g errgroup.Group
 	g.Go(func() error { return w.beat(beating) })
 	drained := context.AfterFunc(ctx, func() {
+		w.draining.Store(true)
 		timer := time.NewTimer(w.opts.Grace)
 		defer timer.Stop()
 		select {
@@ -144,7 +149,11 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 		claims = append(claims, t.claim)
 	}
 	w.mu.Unlock()
-	words, err := w.opts.Place.Beat(ctx, w.opts.ID, w.opts.Slots, claims)
+	slots := w.opts.Slots
+	if w.draining.Load() {
+		slots = 0
+	}
+	words, err := w.opts.Place.Beat(ctx, w.opts.ID, slots, claims)
 	if err != nil {
 		return fmt.Errorf("renew %d claims: %w", len(claims), err)
 	}
