@@ -121,13 +121,13 @@ func lookup(environ []string, name string) (string, bool) {
 }
 
 // sessions makes the pool of server sessions of a worker, after it has killed
-// what servers of dead workers have left on this machine.
-func (c Config) sessions(owner string) *client.Pool {
-	if n, err := wire.Sweep(""); err != nil || n > 0 {
+// what servers of the farm's dead workers have left on this machine.
+func (c Config) sessions(farm, worker string) *client.Pool {
+	if n, err := wire.Sweep(farm + "/"); err != nil || n > 0 {
 		c.logger().Warn("sweep servers of dead workers", "killed", n, "error", err)
 	}
 	return client.NewPool(client.NewOpener(client.Options{
-		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: owner, Logger: c.logger(),
+		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: farm + "/" + worker, Logger: c.logger(),
 	}), 0)
 }
 

@@ -50,7 +50,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	}})
 	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
 	id := workerID()
-	pool := c.sessions(id)
+	pool := c.sessions(s.ID(), id)
 	hand := worker.New(worker.Options{
 		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(s, blobCache), Sink: direct{agg, queue},
 		Sessions: pool, Secret: c.secret, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),

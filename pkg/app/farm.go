@@ -139,7 +139,7 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	c.Lease = farm.Lease
 	queue := newQueue(c.Config, b, farm.ID)
 	id := workerID()
-	pool := c.sessions(id)
+	pool := c.sessions(farm.ID, id)
 	hand := worker.New(worker.Options{
 		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(blobs, blobCache), Sink: queue,
 		Sessions: pool, Secret: c.secret, Grace: c.Grace, Logger: c.logger(),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/agent"
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -30,9 +31,9 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 		return
 	}
 	done := carry(ctx, c, set, att)
-	if att.Crowded() && ctx.Err() == nil {
-		// The session died under several trials. Which of them killed it cannot be
-		// told, so none is judged on it: each is repeated once, alone.
+	if doubtful(att, done) && ctx.Err() == nil {
+		// Whose doing it was cannot be told, so nobody is judged on it: the trial is
+		// repeated once, alone.
 		att.Detach()
 		if att, err = w.opts.Sessions.Fresh(ctx, set.spec); err != nil {
 			*r = notStarted(*r, err, set)
@@ -42,6 +43,17 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 	}
 	defer att.Detach()
 	w.report(ctx, set, att, done, r)
+}
+
+// doubtful says whether what happened may be the doing of another trial on the
+// same session: the session died under several, or a call ran into its timeout
+// while others had the server busy.
+func doubtful(att *client.Attachment, done agent.Done) bool {
+	if att.Crowded() {
+		return true
+	}
+	late := done.Reason == eval.ReasonTimeout || slices.ContainsFunc(done.Scores, func(s eval.Score) bool { return s.Reason == eval.ReasonTimeout })
+	return late && att.Shared()
 }
 
 func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.Attachment, error) {
@@ -119,7 +131,7 @@ func (w *Worker) report(ctx context.Context, set setting, att *client.Attachment
 	}
 	tr := done.Trajectory
 	tr.Server = att.Session().Info()
-	tr.Findings = append(tr.Findings, att.Session().Findings()...)
+	tr.Findings = append(tr.Findings, att.Findings()...)
 	if done.Verdict != eval.Pass {
 		tr.Stderr, tr.Exit = att.Session().Stderr(), att.Session().Exit()
 	}

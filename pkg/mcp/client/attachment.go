@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -18,9 +19,11 @@ type Attachment struct {
 	release func() // what Detach does last; may be nil
 
 	// Guarded by the session's mutex.
-	frames  frames
-	ids     []string
-	crowded bool
+	frames   frames
+	ids      []string
+	crowded  bool
+	shared   bool
+	findings []eval.Finding
 }
 
 // Attach gives a trial its view of the session.
@@ -30,6 +33,10 @@ func (s *Session) attach(release func()) *Attachment {
 	a := &Attachment{s: s, release: release}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	a.findings, s.early = s.early, nil
+	for other := range s.attached {
+		other.shared, a.shared = true, true
+	}
 	s.attached[a] = true
 	return a
 }
@@ -59,6 +66,22 @@ func (a *Attachment) Crowded() bool {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
 	return a.crowded
+}
+
+// Shared says whether another attachment was attached at the same time. Then a
+// call may have waited for the calls of others: many servers answer one by one.
+func (a *Attachment) Shared() bool {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return a.shared
+}
+
+// Findings lists the oddities that were noticed while the attachment was
+// attached, or while nobody was just before it, one entry for each code.
+func (a *Attachment) Findings() []eval.Finding {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	return slices.Clone(a.findings)
 }
 
 // Frames gives the raw messages of the attachment's own requests, what the server

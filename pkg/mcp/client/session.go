@@ -47,6 +47,7 @@ type Session struct {
 	death     *fault
 	closed    bool
 	findings  []eval.Finding
+	early     []eval.Finding // made while nobody was attached
 	stream    wire.Exchange // the last exchange that was no flight's
 	block     []byte        // lines of stdout that may make up one message
 	changes   int           // of the tool list
@@ -124,13 +125,24 @@ func (s *Session) find(code, detail string) {
 }
 
 func (s *Session) findLocked(code, detail string) {
-	for i := range s.findings {
-		if s.findings[i].Code == code {
-			s.findings[i].Count++
-			return
+	s.findings = addFinding(s.findings, code, detail)
+	if len(s.attached) == 0 {
+		s.early = addFinding(s.early, code, detail)
+	}
+	for a := range s.attached {
+		a.findings = addFinding(a.findings, code, detail)
+	}
+}
+
+// addFinding counts a finding; the detail of the first of a code is kept.
+func addFinding(list []eval.Finding, code, detail string) []eval.Finding {
+	for i := range list {
+		if list[i].Code == code {
+			list[i].Count++
+			return list
 		}
 	}
-	s.findings = append(s.findings, eval.Finding{Code: code, Detail: excerpt(detail), Count: 1})
+	return append(list, eval.Finding{Code: code, Detail: excerpt(detail), Count: 1})
 }
 
 // Close ends the session and the server's whole process tree. How the server

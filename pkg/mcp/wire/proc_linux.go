@@ -25,14 +25,14 @@ func reap(child *os.Process, before func()) (*os.ProcessState, error) {
 
 // Sweep kills the process groups of servers whose owner is dead. It finds them
 // by the mark that Start leaves in their environment, which children inherit
-// even when they leave the group. An owner narrows the sweep to marks with that
-// name; empty means any. It returns how many processes it found. Processes of
-// other users are out of reach and left out. On systems without /proc it does
-// nothing.
-func Sweep(owner string) (int, error) {
+// even when they leave the group. Only owners whose name begins with the prefix
+// are looked at, so that farms on one machine keep out of each other's way. It
+// returns how many processes it found. Processes of other users are out of reach
+// and left out. On systems without /proc it does nothing.
+func Sweep(prefix string) (int, error) {
 	n, err := killWhere(func(mark string) bool {
 		name, pid, start, ok := parseMark(mark)
-		return ok && (owner == "" || name == owner) && startTime(pid) != start
+		return ok && strings.HasPrefix(name, prefix) && startTime(pid) != start
 	})
 	if err != nil {
 		return n, fmt.Errorf("sweep servers of dead owners: %w", err)
