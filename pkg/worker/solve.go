@@ -46,14 +46,11 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 }
 
 // doubtful says whether what happened may be the doing of another trial on the
-// same session: the session died under several, or a call ran into its timeout
-// while others had the server busy.
+// same session: the session died, or a call ran into its timeout, perhaps because
+// others had the server busy.
 func doubtful(att *client.Attachment, done agent.Done) bool {
-	if att.Crowded() {
-		return true
-	}
 	late := done.Reason == eval.ReasonTimeout || slices.ContainsFunc(done.Scores, func(s eval.Score) bool { return s.Reason == eval.ReasonTimeout })
-	return late && att.Shared()
+	return att.Shared() && (late || att.Session().Dead())
 }
 
 func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.Attachment, error) {

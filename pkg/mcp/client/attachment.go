@@ -21,7 +21,6 @@ type Attachment struct {
 	// Guarded by the session's mutex.
 	frames   frames
 	ids      []string
-	crowded  bool
 	shared   bool
 	findings []eval.Finding
 }
@@ -34,9 +33,11 @@ func (s *Session) attach(release func()) *Attachment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.findings, s.early = s.early, nil
+	a.shared = s.served > 0
 	for other := range s.attached {
-		other.shared, a.shared = true, true
+		other.shared = true
 	}
+	s.served++
 	s.attached[a] = true
 	return a
 }
@@ -60,16 +61,10 @@ func (a *Attachment) Detach() {
 	})
 }
 
-// Crowded says whether the session died while more than one attachment was
-// attached: then nobody can tell whose request killed it.
-func (a *Attachment) Crowded() bool {
-	a.s.mu.Lock()
-	defer a.s.mu.Unlock()
-	return a.crowded
-}
-
-// Shared says whether another attachment was attached at the same time. Then a
-// call may have waited for the calls of others: many servers answer one by one.
+// Shared says whether the session has served other attachments, before or at the
+// same time. Then what befell this one may be their doing: a server may die a
+// moment after the answer that poisoned it, and many servers answer one call
+// after the other.
 func (a *Attachment) Shared() bool {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()

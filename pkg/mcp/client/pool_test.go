@@ -89,9 +89,9 @@ func TestPoolFresh(t *testing.T) {
 	}
 }
 
-// TestPoolCrowded: when a shared session dies under several trials nobody is
+// TestPoolShared: when a shared session dies under several trials nobody is
 // judged on it; the next one gets a new session.
-func TestPoolCrowded(t *testing.T) {
+func TestPoolShared(t *testing.T) {
 	p := newPool(t, 0)
 	spec := hostileSpec(t, "calls")
 	a, b := shared(t, p, "r", "k", spec), shared(t, p, "r", "k", spec)
@@ -104,15 +104,15 @@ func TestPoolCrowded(t *testing.T) {
 	if out := <-hung; out.Reason != eval.ReasonServerCrashed {
 		t.Errorf("the other trial got %+v, want server_crashed", out)
 	}
-	if !a.Crowded() || !b.Crowded() {
-		t.Errorf("got crowded %t and %t, want both", a.Crowded(), b.Crowded())
+	if !a.Shared() || !b.Shared() {
+		t.Errorf("got shared %t and %t, want both", a.Shared(), b.Shared())
 	}
 	c := shared(t, p, "r", "k", spec)
 	if c.Session() == a.Session() || c.Session().Dead() {
 		t.Error("got the dead session, want a new one")
 	}
-	if out := do(t.Context(), c, "crash"); out.Reason != eval.ReasonServerCrashed || c.Crowded() {
-		t.Errorf("alone got %+v, crowded %t, want server_crashed and not crowded", out, c.Crowded())
+	if out := do(t.Context(), c, "crash"); out.Reason != eval.ReasonServerCrashed || c.Shared() {
+		t.Errorf("alone got %+v, shared %t, want server_crashed and not shared", out, c.Shared())
 	}
 	if got := c.Session().Exit(); got != "exit status 7" {
 		t.Errorf("got exit %q, want exit status 7", got)

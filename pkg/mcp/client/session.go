@@ -43,14 +43,15 @@ type Session struct {
 	abandoned map[string]bool // ids whose answer nobody waits for
 	last      string          // id
 	attached  map[*Attachment]bool
+	served    int    // attachments ever
 	frames    frames // that belong to no attachment
 	death     *fault
 	closed    bool
 	findings  []eval.Finding
 	early     []eval.Finding // made while nobody was attached
-	stream    wire.Exchange // the last exchange that was no flight's
-	block     []byte        // lines of stdout that may make up one message
-	changes   int           // of the tool list
+	stream    wire.Exchange  // the last exchange that was no flight's
+	block     []byte         // lines of stdout that may make up one message
+	changes   int            // of the tool list
 	tools     map[string]bool
 }
 
@@ -179,11 +180,6 @@ func (s *Session) dieLocked(reason eval.Reason, detail string) {
 		return
 	}
 	s.death = &fault{reason, detail}
-	if !s.closed && len(s.attached) > 1 {
-		for a := range s.attached {
-			a.crowded = true
-		}
-	}
 	for _, f := range s.flights {
 		f.decide(errGone)
 	}
