@@ -174,13 +174,15 @@ func (p *page) score(indent int, s eval.Score) {
 		glyph = mark(eval.Pass)
 	}
 	parts := []part{p.indent(indent), glyph, text(" " + s.Check + "  ")}
+	message := s.Message
 	if s.Target != "" {
 		parts = append(parts, styled(dim, s.Target+"  "))
+		message = strings.TrimPrefix(message, s.Target+": ")
 	}
 	if s.LatencyMS > 0 {
 		parts = append(parts, styled(dim, duration(s.LatencyMS)+"  "))
 	}
-	p.entry(indent+4, cause(s.Reason, s.Message), parts...)
+	p.entry(indent+4, cause(s.Reason, message), parts...)
 	if failed(s) {
 		p.difference(indent+4, s)
 	}

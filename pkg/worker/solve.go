@@ -106,16 +106,19 @@ func checkCatalog(ctx context.Context, c eval.Case, att *client.Attachment) agen
 	done.Scores = scores
 	done.Trajectory.Listing = &listing
 	done.Counts.ContextTokens = listing.ContextTokens
+	rules, broken := map[string]bool{}, map[string]bool{}
 	for _, s := range scores {
-		switch {
-		case s.Pass || s.Warning:
+		rules[s.Check] = true
+		if s.Pass || s.Warning {
 			done.Counts.StepsPass++
-		default:
-			done.Counts.StepsFail++
-			if done.Verdict == eval.Pass {
-				done.Verdict, done.Reason, done.Message = eval.Fail, eval.ReasonCatalogRule, s.Message
-			}
+			continue
 		}
+		done.Counts.StepsFail++
+		broken[s.Check] = true
+	}
+	if len(broken) > 0 {
+		done.Verdict, done.Reason = eval.Fail, eval.ReasonCatalogRule
+		done.Message = fmt.Sprintf("%d of %d rules broken", len(broken), len(rules))
 	}
 	return done
 }
