@@ -39,9 +39,6 @@ func ParsePath(s string) (Path, error) {
 	return Path{text: s, query: parsed, definite: parsed.Query().Singular() != nil}, nil
 }
 
-// String returns the path as it was written.
-func (p Path) String() string { return p.text }
-
 // Get returns the value that the path leads to, and whether there is one. A
 // member of the root whose name is the whole text of the path comes first, so
 // that a field called "a.b" can be named. A path that may lead to several

@@ -297,21 +297,3 @@ func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	}
 	return js
 }
-
-// A Progress says how far a run is.
-type Progress struct {
-	Done, Outstanding, Total int
-}
-
-// Progress of a run that this scheduler keeps moving.
-func (s *Scheduler) Progress(id string) Progress {
-	s.mu.Lock()
-	r := s.runs[id]
-	s.mu.Unlock()
-	if r == nil {
-		return Progress{}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return Progress{Done: r.finished, Outstanding: len(r.outstanding), Total: r.run.Trials}
-}

@@ -88,7 +88,7 @@ func TestContact(t *testing.T) {
 					if k.steady(time.Now()) {
 						t.Error("steady too early")
 					}
-					time.Sleep(1)
+					time.Sleep(1 * time.Nanosecond)
 				}
 				if !k.steady(time.Now()) {
 					t.Error("not steady in time")
@@ -180,8 +180,10 @@ func TestDeskIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(nil, Options{Namespace: "s", Lease: 4 * time.Second})
 		release := make(chan struct{})
-		d := &desk{q: q, log: slog.New(slog.DiscardHandler), free: make(chan struct{}, 1),
-			h: func(context.Context, jobs.Job) error { <-release; return nil }}
+		d := &desk{
+			q: q, log: slog.New(slog.DiscardHandler), free: make(chan struct{}, 1),
+			h: func(context.Context, jobs.Job) error { <-release; return nil },
+		}
 		task := asynq.NewTask(taskType, []byte(`{"run":"r","ordinal":0,"attempt":1}`))
 		first := make(chan error, 1)
 		go func() { first <- d.ProcessTask(t.Context(), task) }()

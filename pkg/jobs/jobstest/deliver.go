@@ -254,5 +254,4 @@ func namespaces(t *testing.T, b *bench) {
 	var l log
 	b.serve(other, 1, l.handler)
 	b.eventually("its own job arrives", func() bool { return l.len() == 1 })
-
 }

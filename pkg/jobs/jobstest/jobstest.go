@@ -264,7 +264,7 @@ func (b *bench) serve(f Farm, slots int, h jobs.Handler) (stop func() error) {
 		case err := <-ended:
 			return err
 		case <-time.After(60 * time.Second):
-			return errors.New("Serve did not return")
+			return errors.New("the workplace does not stop serving")
 		}
 	}
 	b.t.Cleanup(func() { b.check(stop()) })

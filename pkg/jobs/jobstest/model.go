@@ -15,8 +15,10 @@ import (
 func model(t *testing.T, b *bench) {
 	var runs atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
-		m := &trial{t: t, b: b, run: fmt.Sprintf("r-%d", runs.Add(1)), newest: 1,
-			holder: map[int]string{}, done: map[int]bool{}}
+		m := &trial{
+			t: t, b: b, run: fmt.Sprintf("r-%d", runs.Add(1)), newest: 1,
+			holder: map[int]string{}, done: map[int]bool{},
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"claim": func(t *rapid.T) {
 				c := m.draw(t)

@@ -44,6 +44,7 @@ func dialURL(s *Session, o *Opener, p profile) (transport.Interface, error) {
 		// Requests of the server arrive on the GET stream, which a client that
 		// answers none does without.
 		if p.answers() && !modern(s.spec.Protocol) {
+			//lint:ignore SA1019 the revisions before 2026-07-28 need it
 			opts = append(opts, transport.WithContinuousListening()) //nolint:staticcheck // the revisions before 2026-07-28 need it
 			s.listening = make(chan struct{})
 		}

@@ -46,6 +46,7 @@ func friendly() *server.MCPServer {
 		var ask mcp.CreateMessageRequest
 		ask.MaxTokens = 5
 		ask.Messages = []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.NewTextContent("hi")}}
+		//lint:ignore SA1019 the revisions that agents speak have it
 		res, err := srv.RequestSampling(ctx, ask) //nolint:staticcheck // the revisions that agents speak have it
 		if err != nil {
 			return nil, err
