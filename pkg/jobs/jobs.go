@@ -29,6 +29,9 @@ type Job struct {
 	Attempt int `json:"attempt"`
 	// Header is the sha256 of the run's snapshot blob.
 	Header string `json:"header"`
+	// Dispatched is when the scheduler let go of the attempt, in Unix
+	// milliseconds by its clock. It only tells how long the attempt queued.
+	Dispatched int64 `json:"dispatched,omitempty"`
 }
 
 // Key names the attempt. Enqueueing a key twice is the same as once.

@@ -37,7 +37,7 @@ func (q *queue) Enqueue(_ context.Context, js []jobs.Job) error {
 		}
 	}
 	for _, j := range js {
-		if !slices.Contains(q.enqueued, j) {
+		if !slices.ContainsFunc(q.enqueued, func(k jobs.Job) bool { return k.Key() == j.Key() }) {
 			q.enqueued = append(q.enqueued, j)
 		}
 	}

@@ -82,6 +82,10 @@ func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) eval.Record {
 	}
 	w.carryOut(ctx, claim, &r)
 	r.Ended = time.Now().UTC()
+	if sent := claim.Job.Dispatched; sent > 0 {
+		// Two clocks: on a farm they may differ by more than the wait.
+		r.Result.Times.QueueMS = float64(max(0, started.UnixMilli()-sent))
+	}
 	r.Result.Times.TotalMS = float64(time.Since(started).Microseconds()) / 1000
 	return r
 }

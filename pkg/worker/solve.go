@@ -141,7 +141,7 @@ func (w *Worker) report(ctx context.Context, set setting, att *client.Attachment
 		Listing: tr.Listing, Findings: tr.Findings, Server: tr.Server,
 		TrajectoryHash: tr.Hash(), Stderr: tr.Stderr,
 	}
-	result.Times.ServerStartMS = att.Session().StartMS()
+	result.Times.ServerStartMS = att.StartMS()
 	result.Trajectory = w.keep(ctx, r, set.secrets.JSON(eval.Encode(tr)))
 	if frames := att.Frames(); len(frames) > 0 {
 		result.Frames = w.keep(ctx, r, set.secrets.JSON(eval.Encode(frames)))

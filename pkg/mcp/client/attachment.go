@@ -17,6 +17,7 @@ type Attachment struct {
 	s       *Session
 	once    sync.Once
 	release func() // what Detach does last; may be nil
+	startMS float64
 
 	// Guarded by the session's mutex.
 	frames   frames
@@ -34,6 +35,9 @@ func (s *Session) attach(release func()) *Attachment {
 	defer s.mu.Unlock()
 	a.findings, s.early = s.early, nil
 	a.shared = s.served > 0
+	if s.served == 0 {
+		a.startMS = s.startMS
+	}
 	for other := range s.attached {
 		other.shared = true
 	}
@@ -60,6 +64,10 @@ func (a *Attachment) Detach() {
 		}
 	})
 }
+
+// StartMS is how long the start of the session took, in milliseconds, for the
+// first that is attached to it; the others did not wait for it.
+func (a *Attachment) StartMS() float64 { return a.startMS }
 
 // Shared says whether the session has served other attachments, before or at the
 // same time. Then what befell this one may be their doing: a server may die a

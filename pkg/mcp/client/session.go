@@ -72,10 +72,6 @@ func newSession(ctx context.Context, spec Spec, p profile) *Session {
 // Info is what the server said of itself at initialize.
 func (s *Session) Info() eval.ServerInfo { return s.info }
 
-// StartMS is how long the start took, from the process to the end of the
-// handshake, in milliseconds.
-func (s *Session) StartMS() float64 { return s.startMS }
-
 // Stderr is the head and tail of what the process wrote to stderr; empty without
 // a process.
 func (s *Session) Stderr() string {

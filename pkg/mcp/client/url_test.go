@@ -111,10 +111,10 @@ func TestTransports(t *testing.T) {
 			if got := s.Info(); got.Name != "friendly" || got.Version != "1.2" || got.Profile != client.ProfileBare {
 				t.Errorf("got info %+v, want friendly 1.2 bare", got)
 			}
-			if s.StartMS() <= 0 {
-				t.Errorf("got start %v ms, want more than 0", s.StartMS())
-			}
 			a := attach(t, s)
+			if second := attach(t, s); a.StartMS() <= 0 || second.StartMS() != 0 {
+				t.Errorf("got start %v ms and %v ms, want the first alone to have waited", a.StartMS(), second.StartMS())
+			}
 			out := a.Call(t.Context(), "echo", eval.JSON(`{"text":"hi"}`))
 			if out.Kind != eval.OutcomeOK || textOf(out) != "echo hi" || out.ResponseBytes != len(out.Result) {
 				t.Errorf("got %+v, want echo hi", out)
