@@ -10,7 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"syscall"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -29,32 +29,11 @@ func Main(env Env) (code int) {
 			code = int(eval.ExitBug)
 		}
 	}()
+	c := &command{env: env}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go func() {
-		var told bool
-		for {
-			select {
-			case <-ctx.Done():
-				if !told {
-					return
-				}
-				// Keep listening: a second signal must still work.
-				if s, ok := <-env.Signals; ok {
-					os.Exit(int((&interrupt{s.(syscall.Signal)}).code()))
-				}
-				return
-			case s, ok := <-env.Signals:
-				if !ok {
-					return
-				}
-				told = true
-				cancel(&interrupt{s.(syscall.Signal)})
-			}
-		}
-	}()
+	go c.listen(cancel)
 
-	c := &command{env: env}
 	root := c.root()
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
@@ -64,6 +43,24 @@ func Main(env Env) (code int) {
 	return int(c.explain(ctx, err))
 }
 
+// listen turns the first signal into the end of the context, and the second into
+// the end of the process: its servers end with it, since their guards see it go.
+func (c *command) listen(cancel context.CancelCauseFunc) {
+	first, ok := <-c.env.Signals
+	if !ok {
+		return
+	}
+	cancel(&interrupt{first})
+	second, ok := <-c.env.Signals
+	if !ok {
+		return
+	}
+	if restore := c.restore.Load(); restore != nil {
+		(*restore)()
+	}
+	os.Exit(int((&interrupt{second}).code()))
+}
+
 // command is what every subcommand shares: the outside world and the global
 // flags.
 type command struct {
@@ -71,6 +68,8 @@ type command struct {
 	color    string
 	verbose  bool
 	logLevel slog.LevelVar
+	// restore gives the terminal back as it was, for an end in a hurry.
+	restore atomic.Pointer[func()]
 }
 
 func (c *command) root() *cobra.Command {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 
 	"github.com/evalfarm/evalfarm/pkg/app"
@@ -53,7 +54,7 @@ func exitCode(err error) eval.ExitCode {
 }
 
 // An interrupt is the cause with which a signal ends the context.
-type interrupt struct{ signal syscall.Signal }
+type interrupt struct{ signal os.Signal }
 
 func (i *interrupt) Error() string { return "interrupted by " + i.signal.String() }
 

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
@@ -158,5 +159,51 @@ func TestSecondOwnerIsToldWhoHasTheRun(t *testing.T) {
 	}
 	if code := p.wait(); code != 4 && code != 1 {
 		t.Errorf("the cancelled run: exit code %d, want 1 (its failed cases) or 4", code)
+	}
+}
+
+// slowSuite polls for longer than any test waits.
+const slowSuite = `version: 1
+name: slow
+servers: {shop: {command: [evalfarm, demo, acme]}}
+defaults: {server: shop}
+cases:
+  - id: slow
+    call: getCustomerStatus
+    arguments: {customerId: CUST-4091}
+    repeat_until: {path: status, equals: NEVER, max: 10000, every: 1s}
+`
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	s := newShop(t)
+	p := s.start("run", s.file("suite.yaml", slowSuite), "--progress", "plain", "--grace", "1h")
+	eventually(t, "the server runs", func() bool { return len(s.left()) > 1 })
+	p.signal(syscall.SIGINT)
+	eventually(t, "the first signal is answered", func() bool { return strings.Contains(p.errs.String(), "Ctrl-C again") })
+	if p.ended() {
+		t.Fatal("the first signal ended the run; its trial has an hour")
+	}
+	p.signal(syscall.SIGINT)
+	if code := p.wait(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	eventually(t, "no process of a server is left", func() bool { return len(s.left()) == 0 })
+}
+
+// Which Redis carries the jobs changes no result.
+func TestBrokersAgree(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	redis := redistest.Start(t)
+	var want string
+	for _, flags := range [][]string{nil, {"--broker", "spawn"}, {"--redis", redis.URL()}} {
+		var got eval.Summary
+		s.json(&got, 1, append([]string{"run", suite, "--seed", "7", "--json", "--progress", "none"}, flags...)...)
+		if want == "" {
+			want = got.Fingerprint
+		}
+		if got.Fingerprint != want || got.Counts.Pass != 45 {
+			t.Errorf("with %q: %+v %s, want 45 pass and %s", flags, got.Counts, got.Fingerprint, want)
+		}
 	}
 }

@@ -68,6 +68,8 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 		cases[cell.Case] = true
 	}
 	p.Start(RunInfo{Run: run.ID, Suite: run.Suite, Queue: queue, Cases: len(cases), Variants: len(w.snap.Variants), Trials: run.Trials})
+	restore := p.Stop
+	c.restore.Store(&restore)
 	w.ticked.Go(w.tick)
 	w.unhook = context.AfterFunc(ctx, func() {
 		p.Note("stopping: running trials may finish; Ctrl-C again to abandon them")
