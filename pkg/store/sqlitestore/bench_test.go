@@ -19,12 +19,12 @@ func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{1, 10, 100, 200} {
 		b.Run(fmt.Sprint("batch=", size), func(b *testing.B) {
 			db := openFile(b, filepath.Join(b.TempDir(), "store.db"))
-			startRun(b, db, "r", 10_000_000)
+			startRun(b, db, 10_000_000)
 			next := 0
 			for b.Loop() {
 				b.StopTimer()
-				dispatchTrials(b, db, "r", next, next+size)
-				rs := records("r", next, next+size)
+				dispatchTrials(b, db, next, next+size)
+				rs := records(next, next+size)
 				next += size
 				b.StartTimer()
 				if _, err := db.Commit(context.Background(), rs); err != nil {
@@ -42,10 +42,10 @@ func BenchmarkLarge(b *testing.B) {
 	const trials = 50_000
 	ctx := context.Background()
 	db := openFile(b, filepath.Join(b.TempDir(), "store.db"))
-	startRun(b, db, "r", trials)
+	startRun(b, db, trials)
 	for from := 0; from < trials; from += 1000 {
-		dispatchTrials(b, db, "r", from, from+1000)
-		if _, err := db.Commit(ctx, records("r", from, from+990)); err != nil {
+		dispatchTrials(b, db, from, from+1000)
+		if _, err := db.Commit(ctx, records(from, from+990)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -66,36 +66,36 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// startRun stores a run of one cell.
-func startRun(tb testing.TB, db *DB, id string, trials int) eval.Run {
+// startRun stores run r, of one cell.
+func startRun(tb testing.TB, db *DB, trials int) eval.Run {
 	tb.Helper()
 	header := blob.Pack([]byte(`{}`))
-	r := eval.Run{ID: id, State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256, Trials: trials, Attempts: 3, MaxLost: 10}
+	r := eval.Run{ID: "r", State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256, Trials: trials, Attempts: 3, MaxLost: 10}
 	if err := db.CreateRun(context.Background(), r, []eval.Blob{header}); err != nil {
 		tb.Fatal(err)
 	}
 	return r
 }
 
-// dispatchTrials marks the first attempts of the trials from..to-1.
-func dispatchTrials(tb testing.TB, db *DB, run string, from, to int) {
+// dispatchTrials marks the first attempts of the trials from..to-1 of run r.
+func dispatchTrials(tb testing.TB, db *DB, from, to int) {
 	tb.Helper()
 	var marks []store.Mark
 	for i := from; i < to; i++ {
 		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1})
 	}
-	if err := db.Dispatch(context.Background(), run, marks, to); err != nil {
+	if err := db.Dispatch(context.Background(), "r", marks, to); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// records are the passing results of the trials from..to-1.
-func records(run string, from, to int) []eval.Record {
+// records are the passing results of the trials from..to-1 of run r.
+func records(from, to int) []eval.Record {
 	var rs []eval.Record
 	for i := from; i < to; i++ {
-		trajectory := blob.Pack([]byte(fmt.Sprint(run, i, strings.Repeat(" turn", 200))))
+		trajectory := blob.Pack([]byte(fmt.Sprint("r", i, strings.Repeat(" turn", 200))))
 		rs = append(rs, eval.Record{
-			UID: fmt.Sprintf("%s-%026d", run, i), Run: run, Ordinal: i, N: 1, Worker: "worker-1", Outcome: eval.AttemptDone,
+			UID: fmt.Sprintf("r-%026d", i), Run: "r", Ordinal: i, N: 1, Worker: "worker-1", Outcome: eval.AttemptDone,
 			Result: eval.Result{
 				Verdict:    eval.Pass,
 				Stop:       eval.StopDone,

@@ -39,15 +39,15 @@ func TestStore(t *testing.T) {
 	})
 }
 
-func openFile(t testing.TB, path string) *DB {
-	t.Helper()
+func openFile(tb testing.TB, path string) *DB {
+	tb.Helper()
 	db, err := Open(context.Background(), path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := db.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return db
@@ -63,7 +63,7 @@ func TestOpenAgain(t *testing.T) {
 	if len(id) != 16 || strings.ToLower(id) != id {
 		t.Errorf("got id %q, want 16 lower-case letters and digits", id)
 	}
-	run := startRun(t, db, "r", 1)
+	run := startRun(t, db, 1)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,13 +167,13 @@ func TestTwoHandles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	run, other := openFile(t, path), openFile(t, path)
 	const trials = 200
-	startRun(t, run, "r", trials)
-	dispatchTrials(t, run, "r", 0, trials)
+	startRun(t, run, trials)
+	dispatchTrials(t, run, 0, trials)
 	var wg sync.WaitGroup
 	for _, db := range []*DB{run, other} {
 		wg.Go(func() {
 			for i := range trials {
-				if _, err := db.Commit(t.Context(), records("r", i, i+1)); err != nil {
+				if _, err := db.Commit(t.Context(), records(i, i+1)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -236,7 +236,7 @@ func writeForever(path string) error {
 		return err
 	}
 	for next := 0; ; next += killBatch {
-		if _, err := db.Commit(ctx, records("r", next, next+killBatch)); err != nil {
+		if _, err := db.Commit(ctx, records(next, next+killBatch)); err != nil {
 			return err
 		}
 		fmt.Println(next + killBatch)
@@ -250,8 +250,8 @@ func TestKilledWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db := openFile(t, path)
 	const trials = 1_000_000 // more than it gets to
-	startRun(t, db, "r", trials)
-	dispatchTrials(t, db, "r", 0, 20_000)
+	startRun(t, db, trials)
+	dispatchTrials(t, db, 0, 20_000)
 	for kill := range 3 {
 		exe, err := os.Executable()
 		if err != nil {
@@ -301,9 +301,9 @@ func TestCollectCompletes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db := openFile(t, path)
 	const trials = 2*slice + 100
-	run := startRun(t, db, "r", trials)
-	dispatchTrials(t, db, "r", 0, trials)
-	if _, err := db.Commit(t.Context(), records("r", 0, trials)); err != nil {
+	run := startRun(t, db, trials)
+	dispatchTrials(t, db, 0, trials)
+	if _, err := db.Commit(t.Context(), records(0, trials)); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Finish(t.Context(), run, blob.Pack(nil)); err != nil {
@@ -381,10 +381,10 @@ func TestCells(t *testing.T) {
 
 func TestGrading(t *testing.T) {
 	db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
-	startRun(t, db, "r", 2)
-	dispatchTrials(t, db, "r", 0, 2)
+	startRun(t, db, 2)
+	dispatchTrials(t, db, 0, 2)
 	for i := range 2 {
-		if _, err := db.Commit(t.Context(), records("r", i, i+1)); err != nil {
+		if _, err := db.Commit(t.Context(), records(i, i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}

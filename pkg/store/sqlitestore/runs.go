@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,7 +56,7 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 	var emptying bool
 	err = b.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM collected WHERE run = ?)`, r.ID).Scan(&emptying)
 	if err == nil && emptying {
-		err = fmt.Errorf("a run with this id is still being deleted")
+		err = errors.New("a run with this id is still being deleted")
 	}
 	if err != nil {
 		return err
@@ -158,9 +159,9 @@ func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
 		case old == s:
 			return nil
 		case old == eval.RunDone:
-			return fmt.Errorf("the run is done")
+			return errors.New("the run is done")
 		case s == eval.RunDone:
-			return fmt.Errorf("a run becomes done by Finish only")
+			return errors.New("a run becomes done by Finish only")
 		}
 		return moveRun(ctx, tx, run, s)
 	})

@@ -3,9 +3,9 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -146,21 +146,23 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int,
 	if err := tx.QueryRowContext(ctx, `SELECT state, trials FROM runs WHERE id = ?`, run).Scan(&state, &trials); err != nil {
 		return 0, missing(err)
 	}
-	args := []any{run}
 	for _, v := range vs {
 		if !slices.Contains([]eval.Verdict{eval.Error, eval.Unjudged, eval.Unfinished}, v) {
 			return 0, fmt.Errorf("a trial with verdict %q is not run again", v)
 		}
-		args = append(args, v)
 	}
-	in := strings.TrimSuffix(strings.Repeat("?, ", len(vs)), ", ")
-	_, err := tx.ExecContext(ctx, `
-		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL
-		WHERE run = ?1 AND result IN (SELECT uid FROM attempts WHERE run = ?1 AND verdict IN (`+in+`))`, args...)
+	verdicts, err := json.Marshal(vs)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (`+in+`)`, args...); err != nil {
+	_, err = tx.ExecContext(ctx, `
+		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL
+		WHERE run = ?1 AND result IN (SELECT uid FROM attempts WHERE run = ?1 AND verdict IN (SELECT value FROM json_each(?2)))`, run, string(verdicts))
+	if err != nil {
+		return 0, err
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (SELECT value FROM json_each(?))`, run, string(verdicts))
+	if err != nil {
 		return 0, err
 	}
 	if state == eval.RunDone {

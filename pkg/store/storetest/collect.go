@@ -16,7 +16,7 @@ func testCollect(t *testing.T, s store.Store) {
 	fill := func(id string, trials int) (eval.Run, []eval.Blob) {
 		r, blobs := newRun(id, trials)
 		must(t, s.CreateRun(ctx, r, blobs))
-		dispatch(t, s, id, 0, trials)
+		dispatch(t, s, id, trials)
 		rec := record(id, 0, 1, eval.Pass)
 		trajectory := blob.Pack([]byte("trajectory of " + id))
 		rec.Blobs = []eval.Blob{trajectory}

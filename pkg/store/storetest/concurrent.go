@@ -13,7 +13,7 @@ import (
 func testConcurrent(t *testing.T, s store.Store) {
 	const writers, trials, batch = 6, 60, 10
 	create(t, s, run1, trials)
-	dispatch(t, s, run1, 0, trials)
+	dispatch(t, s, run1, trials)
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex // guards final

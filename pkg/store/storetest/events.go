@@ -13,9 +13,9 @@ func testEvents(t *testing.T, s store.Store) {
 	create(t, s, run1, 3)
 	create(t, s, "r-other", 1)
 	must(t, s.SetState(t.Context(), run1, eval.RunRunning))
-	dispatch(t, s, run1, 0, 3)
-	dispatch(t, s, "r-other", 0, 1)
-	commit(t, s, record(run1, 2, 1, eval.Pass), record("r-other", 0, 1, eval.Fail), failed(run1, 1, 1, eval.AttemptFailed))
+	dispatch(t, s, run1, 3)
+	dispatch(t, s, "r-other", 1)
+	commit(t, s, record(run1, 2, 1, eval.Pass), record("r-other", 0, 1, eval.Fail), failed(1, 1, eval.AttemptFailed))
 	commit(t, s, record(run1, 0, 1, eval.Fail))
 
 	line := func(e eval.Event) string {
@@ -68,7 +68,7 @@ func testFollow(t *testing.T, s store.Store) {
 	for w := range writers {
 		run := fmt.Sprint("r-", w)
 		create(t, s, run, each)
-		dispatch(t, s, run, 0, each)
+		dispatch(t, s, run, each)
 		wg.Go(func() {
 			for i := range each {
 				if _, err := s.Commit(t.Context(), []eval.Record{record(run, i, 1, eval.Pass)}); err != nil {

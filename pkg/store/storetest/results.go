@@ -15,7 +15,7 @@ import (
 
 func testResultRoundTrip(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
-	dispatch(t, s, run1, 0, 2)
+	dispatch(t, s, run1, 2)
 	trajectory, frames := blob.Pack([]byte("trajectory")), blob.Pack([]byte("frames"))
 	must(t, s.PutBlobs(t.Context(), frames))
 	r := record(run1, 1, 1, eval.Fail)
@@ -73,7 +73,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 
 func testDuplicates(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
-	dispatch(t, s, run1, 0, 2)
+	dispatch(t, s, run1, 2)
 	r := record(run1, 0, 1, eval.Pass)
 	equal(t, "final in one batch", commit(t, s, r, r, record(run1, 1, 1, eval.Fail)), []bool{true, false, true})
 	again := r
@@ -88,14 +88,14 @@ func testDuplicates(t *testing.T, s store.Store) {
 
 func testSuperseded(t *testing.T, s store.Store) {
 	create(t, s, run1, 1)
-	dispatch(t, s, run1, 0, 1)
+	dispatch(t, s, run1, 1)
 	must(t, s.Next(t.Context(), run1, 0, 1, time.Time{}))
 	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
 
 	future := record(run1, 0, 3, eval.Pass)
 	equal(t, "final for another attempt", commit(t, s, record(run1, 0, 1, eval.Pass), future), []bool{false, false})
 	equal(t, "final for a failure of another attempt", commit(t, s, func() eval.Record {
-		r := failed(run1, 0, 1, eval.AttemptFailed)
+		r := failed(0, 1, eval.AttemptFailed)
 		r.UID = "late failure"
 		return r
 	}()), []bool{false})
@@ -119,13 +119,13 @@ func testSuperseded(t *testing.T, s store.Store) {
 
 func testFailures(t *testing.T, s store.Store) {
 	create(t, s, run1, 1) // three attempts
-	dispatch(t, s, run1, 0, 1)
+	dispatch(t, s, run1, 1)
 	for n := 1; n <= 3; n++ {
 		if n > 1 {
 			must(t, s.Next(t.Context(), run1, 0, n-1, time.Time{}))
 			must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: n}}, 1))
 		}
-		r := failed(run1, 0, n, eval.AttemptFailed)
+		r := failed(0, n, eval.AttemptFailed)
 		equal(t, fmt.Sprintf("final after failure %d", n), commit(t, s, r), []bool{n == 3})
 		if n < 3 {
 			twin := r
@@ -148,10 +148,10 @@ func testFailures(t *testing.T, s store.Store) {
 
 func testLosses(t *testing.T, s store.Store) {
 	create(t, s, run1, 1) // two losses, three failures: counted apart
-	dispatch(t, s, run1, 0, 1)
+	dispatch(t, s, run1, 1)
 	for i, o := range []eval.AttemptOutcome{eval.AttemptFailed, eval.AttemptLost, eval.AttemptFailed, eval.AttemptLost} {
 		n := i + 1
-		equal(t, fmt.Sprintf("final after attempt %d", n), commit(t, s, failed(run1, 0, n, o)), []bool{n == 4})
+		equal(t, fmt.Sprintf("final after attempt %d", n), commit(t, s, failed(0, n, o)), []bool{n == 4})
 		must(t, s.Next(t.Context(), run1, 0, n, time.Time{}))
 	}
 	row, err := s.Result(t.Context(), run1, 0)
@@ -164,8 +164,8 @@ func testLosses(t *testing.T, s store.Store) {
 // before the next attempt is due: paid work that counts.
 func testLateButCurrent(t *testing.T, s store.Store) {
 	create(t, s, run1, 1)
-	dispatch(t, s, run1, 0, 1)
-	lost := failed(run1, 0, 1, eval.AttemptLost)
+	dispatch(t, s, run1, 1)
+	lost := failed(0, 1, eval.AttemptLost)
 	lost.UID = "audit"
 	equal(t, "final", commit(t, s, lost, record(run1, 0, 1, eval.Pass)), []bool{false, true})
 	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1})
@@ -206,7 +206,7 @@ func testDamaged(t *testing.T, s store.Store) {
 		t.Run(name, func(t *testing.T) {
 			run := "r-" + name
 			create(t, s, run, 2)
-			dispatch(t, s, run, 0, 2)
+			dispatch(t, s, run, 2)
 			bad := record(run, 0, 1, eval.Pass)
 			bad.CostMicroUSD = 0
 			damage(&bad)
@@ -227,9 +227,9 @@ func testEachResult(t *testing.T, s store.Store) {
 	const trials = 250
 	create(t, s, run1, trials)
 	create(t, s, "r-other", 1)
-	dispatch(t, s, "r-other", 0, 1)
+	dispatch(t, s, "r-other", 1)
 	commit(t, s, record("r-other", 0, 1, eval.Pass))
-	dispatch(t, s, run1, 0, trials)
+	dispatch(t, s, run1, trials)
 	var rs []eval.Record
 	for i := trials - 1; i >= 0; i-- {
 		if i%10 != 3 {
@@ -267,7 +267,7 @@ func testEachResult(t *testing.T, s store.Store) {
 // A context that ends leaves nothing behind and the store as usable as before.
 func testCancelled(t *testing.T, s store.Store) {
 	create(t, s, run1, 1)
-	dispatch(t, s, run1, 0, 1)
+	dispatch(t, s, run1, 1)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Commit(ended, []eval.Record{record(run1, 0, 1, eval.Pass)}); !errors.Is(err, context.Canceled) {

@@ -99,8 +99,10 @@ func (m *model) put(r eval.Record) bool {
 	if tr.Attempt != r.N || tr.State == store.Done || tr.Reported && r.Outcome != eval.AttemptDone {
 		return false
 	}
-	final := r.Outcome == eval.AttemptDone
+	final := false
 	switch r.Outcome {
+	case eval.AttemptDone:
+		final = true
 	case eval.AttemptFailed:
 		tr.Failures++
 		final = tr.Failures == 3
@@ -183,6 +185,7 @@ func (m *model) retry(t *rapid.T) {
 			tr.again(true)
 		case store.Waiting:
 			tr.Trial = store.Trial{Attempt: tr.Attempt, State: store.Waiting}
+		case store.Done: // stays so
 		}
 	}
 }

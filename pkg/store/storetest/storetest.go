@@ -116,14 +116,14 @@ func create(t tb, s store.Store, id string, trials int) eval.Run {
 	return r
 }
 
-// dispatch marks the first attempts of the trials from..to-1.
-func dispatch(t tb, s store.Store, run string, from, to int) {
+// dispatch marks the first attempts of the first trials of a run.
+func dispatch(t tb, s store.Store, run string, trials int) {
 	t.Helper()
 	var marks []store.Mark
-	for i := from; i < to; i++ {
+	for i := range trials {
 		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1})
 	}
-	must(t, s.Dispatch(t.Context(), run, marks, to))
+	must(t, s.Dispatch(t.Context(), run, marks, trials))
 }
 
 // record is what attempt n at a trial hands in.
@@ -142,9 +142,9 @@ func record(run string, ordinal, n int, v eval.Verdict) eval.Record {
 	}
 }
 
-// failed is a record of an attempt that the farm failed or lost.
-func failed(run string, ordinal, n int, o eval.AttemptOutcome) eval.Record {
-	r := record(run, ordinal, n, eval.Error)
+// failed is a record of an attempt of run1 that the farm failed or lost.
+func failed(ordinal, n int, o eval.AttemptOutcome) eval.Record {
+	r := record(run1, ordinal, n, eval.Error)
 	r.Outcome = o
 	r.Result.Reason = eval.ReasonFarm
 	if o == eval.AttemptLost {
@@ -247,7 +247,7 @@ func testNotFound(t *testing.T, s store.Store) {
 	notFound(t, "GetBlob", err)
 
 	create(t, s, "r-some", 2)
-	dispatch(t, s, "r-some", 0, 1)
+	dispatch(t, s, "r-some", 1)
 	_, err = s.Result(ctx, "r-some", 0)
 	notFound(t, "Result of a trial without one", err)
 	notFound(t, "Next of a trial never dispatched", s.Next(ctx, "r-some", 1, 1, when))

@@ -53,7 +53,7 @@ func testDispatch(t *testing.T, s store.Store) {
 func testNext(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
 	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 1, HoldMicroUSD: 70}}, 1))
-	commit(t, s, failed(run1, 0, 1, eval.AttemptFailed))
+	commit(t, s, failed(0, 1, eval.AttemptFailed))
 	equal(t, "reported", outstanding(t, s, run1),
 		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 1, State: store.Dispatched, Failures: 1, Reported: true}})
 
@@ -75,8 +75,8 @@ func testNext(t *testing.T, s store.Store) {
 
 func testRelease(t *testing.T, s store.Store) {
 	create(t, s, run1, 5)
-	dispatch(t, s, run1, 0, 4)
-	commit(t, s, record(run1, 0, 1, eval.Pass), failed(run1, 1, 1, eval.AttemptFailed), failed(run1, 2, 1, eval.AttemptFailed))
+	dispatch(t, s, run1, 4)
+	commit(t, s, record(run1, 0, 1, eval.Pass), failed(1, 1, eval.AttemptFailed), failed(2, 1, eval.AttemptFailed))
 	must(t, s.Next(t.Context(), run1, 2, 1, when))
 	n, err := s.Release(t.Context(), run1)
 	must(t, err)
@@ -99,7 +99,7 @@ func testRelease(t *testing.T, s store.Store) {
 func testRetryVerdicts(t *testing.T, s store.Store) {
 	r := create(t, s, run1, 6)
 	must(t, s.SetState(t.Context(), run1, eval.RunRunning))
-	dispatch(t, s, run1, 0, 6)
+	dispatch(t, s, run1, 6)
 	vs := []eval.Verdict{eval.Pass, eval.Fail, eval.Error, eval.Unjudged, eval.Unfinished, eval.Skipped}
 	for i, v := range vs {
 		commit(t, s, record(run1, i, 1, v))
@@ -162,8 +162,8 @@ func testRetryCancelled(t *testing.T, s store.Store) {
 	// Six trials: one with a result, one reported, one waiting, one with a worker
 	// that was told to stop, two never dispatched.
 	r := create(t, s, run1, 6)
-	dispatch(t, s, run1, 0, 4)
-	commit(t, s, record(run1, 0, 1, eval.Pass), failed(run1, 1, 1, eval.AttemptFailed), failed(run1, 2, 1, eval.AttemptLost))
+	dispatch(t, s, run1, 4)
+	commit(t, s, record(run1, 0, 1, eval.Pass), failed(1, 1, eval.AttemptFailed), failed(2, 1, eval.AttemptLost))
 	must(t, s.Next(t.Context(), run1, 2, 1, when))
 	must(t, s.SetControl(t.Context(), run1, eval.ControlCancel))
 	r.Outcome = eval.OutcomeRunCancelled
@@ -186,7 +186,7 @@ func testRetryCancelled(t *testing.T, s store.Store) {
 
 func testRetryNothing(t *testing.T, s store.Store) {
 	r := create(t, s, run1, 1)
-	dispatch(t, s, run1, 0, 1)
+	dispatch(t, s, run1, 1)
 	commit(t, s, record(run1, 0, 1, eval.Fail))
 	r.Verdict = eval.RunFail
 	must(t, s.Finish(t.Context(), r, blob.Pack(nil)))
@@ -203,7 +203,7 @@ func testRetryNothing(t *testing.T, s store.Store) {
 // A run was cancelled when all that it had dispatched was in.
 func testRetryNeverDispatched(t *testing.T, s store.Store) {
 	r := create(t, s, run1, 2)
-	dispatch(t, s, run1, 0, 1)
+	dispatch(t, s, run1, 1)
 	commit(t, s, record(run1, 0, 1, eval.Pass))
 	must(t, s.Finish(t.Context(), r, blob.Pack(nil)))
 	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
@@ -219,7 +219,7 @@ func testRetryNeverDispatched(t *testing.T, s store.Store) {
 func testRetryRunning(t *testing.T, s store.Store) {
 	create(t, s, run1, 3)
 	must(t, s.SetState(t.Context(), run1, eval.RunPaused))
-	dispatch(t, s, run1, 0, 3)
+	dispatch(t, s, run1, 3)
 	commit(t, s, record(run1, 0, 1, eval.Error), record(run1, 1, 1, eval.Pass))
 	n, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
 	must(t, err)
