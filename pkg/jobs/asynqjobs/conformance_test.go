@@ -15,22 +15,22 @@ import (
 )
 
 // open opens a broker that ends with the test.
-func open(t testing.TB, o broker.Options) *broker.Broker {
-	t.Helper()
+func open(tb testing.TB, o broker.Options) *broker.Broker {
+	tb.Helper()
 	b, err := broker.Open(context.Background(), o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
+			tb.Errorf("Run: %v", err)
 		}
 		if err := b.Close(); err != nil {
-			t.Errorf("Close: %v", err)
+			tb.Errorf("Close: %v", err)
 		}
 	})
 	return b

@@ -291,13 +291,14 @@ func TestResent(t *testing.T) {
 	t.Parallel()
 	for _, on := range []struct {
 		name string
-		open func() broker.Options
+		open func(t *testing.T) broker.Options
 	}{
-		{"embedded", func() broker.Options { return broker.Options{} }},
-		{"redis", func() broker.Options { return broker.Options{URL: redistest.Start(t).URL()} }},
+		{"embedded", func(*testing.T) broker.Options { return broker.Options{} }},
+		{"redis", func(t *testing.T) broker.Options { return broker.Options{URL: redistest.Start(t).URL()} }},
 	} {
 		t.Run(on.name, func(t *testing.T) {
-			b := open(t, on.open())
+			t.Parallel()
+			b := open(t, on.open(t))
 			once := exerciseScripts(t, asynqjobs.New(b.Client(), asynqjobs.Options{Namespace: "once"}))
 			b.Client().AddHook(resending{})
 			twice := exerciseScripts(t, asynqjobs.New(b.Client(), asynqjobs.Options{Namespace: "twice"}))

@@ -110,11 +110,8 @@ func (d *desk) handle(ctx context.Context, j jobs.Job) (err error) {
 
 // later finds the wish for a later delivery in an error.
 func later(err error) *jobs.LaterError {
-	var l *jobs.LaterError
-	if errors.As(err, &l) {
-		return l
-	}
-	return nil
+	l, _ := errors.AsType[*jobs.LaterError](err)
+	return l
 }
 
 // delay is when asynq delivers again, given how often that failed before.

@@ -158,7 +158,8 @@ func slotsBoundHandlers(t *testing.T, b *bench) {
 	b.serve(b.again(), slots, func(_ context.Context, j jobs.Job) error {
 		n := now.Add(1)
 		defer now.Add(-1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); {
+			m = most.Load()
 		}
 		if n == slots {
 			select {

@@ -271,17 +271,13 @@ func (b *bench) serve(f Farm, slots int, h jobs.Handler) (stop func() error) {
 	return stop
 }
 
-// receive runs an aggregator until stop is called.
-func (b *bench) receive(f Farm, put func(context.Context, []eval.Record) error) (stop func()) {
+// receive runs an aggregator until the test ends.
+func (b *bench) receive(f Farm, put func(context.Context, []eval.Record) error) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- f.Receive(ctx, put) }()
-	var once atomic.Bool
-	stop = func() {
+	b.t.Cleanup(func() {
 		cancel()
-		if once.Swap(true) {
-			return
-		}
 		select {
 		case err := <-ended:
 			if err != nil {
@@ -290,7 +286,14 @@ func (b *bench) receive(f Farm, put func(context.Context, []eval.Record) error) 
 		case <-time.After(60 * time.Second):
 			b.t.Error("Receive did not return")
 		}
+	})
+}
+
+// insist tries something until it works or the test ends.
+func (b *bench) insist(try func() error) {
+	for b.ctx.Err() == nil {
+		if try() == nil {
+			return
+		}
 	}
-	b.t.Cleanup(stop)
-	return stop
 }

@@ -271,10 +271,8 @@ func (f *farmhands) schedule() {
 				}
 			}
 			f.mu.Unlock()
-			for f.b.ctx.Err() == nil && f.b.farm.Supersede(f.b.ctx, next) != nil {
-			}
-			for f.b.ctx.Err() == nil && f.b.farm.Enqueue(f.b.ctx, next) != nil {
-			}
+			f.b.insist(func() error { return f.b.farm.Supersede(f.b.ctx, next) })
+			f.b.insist(func() error { return f.b.farm.Enqueue(f.b.ctx, next) })
 		}
 		select {
 		case <-f.b.ctx.Done():
@@ -336,8 +334,7 @@ func (f *farmhands) work(name string) {
 			return nil
 		case <-time.After(rand.N(200 * time.Millisecond)):
 		}
-		for farm.Commit(ctx, c, record(c)) != nil && f.b.ctx.Err() == nil {
-		}
+		f.b.insist(func() error { return farm.Commit(ctx, c, record(c)) })
 		return nil
 	})
 }
