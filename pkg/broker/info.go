@@ -53,14 +53,11 @@ func (in info) check() (warning string, err error) {
 	if in.compat == "" {
 		return "it does not tell its version or eviction policy; 6.2 and noeviction are needed", nil
 	}
-	major, rest, _ := strings.Cut(in.compat, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	ma, errMajor := strconv.Atoi(major)
-	mi, errMinor := strconv.Atoi(minor)
-	if errMajor != nil || errMinor != nil {
+	major, minor, ok := parseVersion(in.compat)
+	if !ok {
 		return fmt.Sprintf("its version %q cannot be read; 6.2 is needed", in.compat), nil
 	}
-	if ma < 6 || ma == 6 && mi < 2 {
+	if major < 6 || major == 6 && minor < 2 {
 		return "", fmt.Errorf("its version is %s, at least 6.2 is needed", in.compat)
 	}
 	if in.policy == "" || in.policy == "noeviction" {
@@ -71,4 +68,13 @@ func (in info) check() (warning string, err error) {
 			"set maxmemory-policy to noeviction, or use a redis of its own", in.maxMemory, in.policy)
 	}
 	return fmt.Sprintf("its maxmemory-policy is %s: harmless while maxmemory is unset, set it to noeviction", in.policy), nil
+}
+
+// parseVersion reads the first two numbers of a version.
+func parseVersion(v string) (major, minor int, ok bool) {
+	first, rest, _ := strings.Cut(v, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	major, errMajor := strconv.Atoi(first)
+	minor, errMinor := strconv.Atoi(second)
+	return major, minor, errMajor == nil && errMinor == nil
 }

@@ -93,5 +93,5 @@ func (p *pipe) SetReadDeadline(t time.Time) error {
 // SetDeadline implements [net.Conn].
 func (p *pipe) SetDeadline(t time.Time) error {
 	_ = p.SetReadDeadline(t)
-	return p.Conn.SetWriteDeadline(t)
+	return p.SetWriteDeadline(t)
 }

@@ -168,7 +168,7 @@ func (s *spawned) start() error {
 	if s.closed {
 		return errors.New("start redis: the broker is closed")
 	}
-	cmd := exec.Command(s.program,
+	cmd := exec.Command(s.program, //nolint:noctx // it ends with the broker, not with a call
 		"--port", "0", "--unixsocket", s.socket, "--unixsocketperm", "700",
 		"--dir", s.dir, "--logfile", filepath.Join(s.dir, "redis.log"),
 		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
