@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,8 +64,8 @@ func World(words ...string) Env {
 // Lookup finds an environment variable. The last one of a name counts, as in a
 // process.
 func (e Env) Lookup(name string) (string, bool) {
-	for i := len(e.Environ) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
+	for _, entry := range slices.Backward(e.Environ) {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
 			return v, true
 		}
 	}

@@ -67,7 +67,7 @@ is made and kept in the state folder.`,
 				}
 				requests = append(requests, req)
 			}
-			listener, err := net.Listen("tcp", listen)
+			listener, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
 			if err != nil {
 				return fmt.Errorf("listen on %s: %w", listen, err)
 			}

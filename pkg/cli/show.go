@@ -51,7 +51,7 @@ JSON document in a line.`,
 				if err != nil {
 					return err
 				}
-				if len(args) < 3 && !(frames && len(trials) == 1) {
+				if len(args) < 3 && (!frames || len(trials) != 1) {
 					if frames {
 						return usage("evalfarm show RUN CASE REPEAT --frames", "case %s has %d trials; --frames wants one", args[1], len(trials))
 					}
