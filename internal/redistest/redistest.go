@@ -27,15 +27,14 @@ type Server struct {
 
 // Start starts a server that ends with the test. A missing redis-server fails
 // the test: a queue that was only tested on an imitation is not tested.
-func Start(t testing.TB) *Server {
-	t.Helper()
-	// Not t.TempDir: its path may be too long for a socket.
-	dir, err := os.MkdirTemp("", "redistest")
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "redistest") //nolint:usetesting // the path of TempDir may be too long for a socket
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	s := &Server{t: t, dir: dir}
-	t.Cleanup(func() {
+	s := &Server{t: tb, dir: dir}
+	tb.Cleanup(func() {
 		s.Kill9()
 		_ = os.RemoveAll(dir)
 	})

@@ -27,7 +27,7 @@ type Store interface {
 	// PutBlobs stores blobs; one that is there already is left alone.
 	PutBlobs(ctx context.Context, bs ...eval.Blob) error
 	// GetBlob returns the blob with a name.
-	GetBlob(ctx context.Context, sha256 string) (eval.Blob, error)
+	GetBlob(ctx context.Context, name string) (eval.Blob, error)
 }
 
 // Pack names and compresses content. It is safe for concurrent use; the encoder

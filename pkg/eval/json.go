@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -21,7 +22,7 @@ func Decode(raw []byte) (any, error) {
 		return nil, fmt.Errorf("decode JSON: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("decode JSON: text after the value")
+		return nil, errors.New("decode JSON: text after the value")
 	}
 	return v, nil
 }

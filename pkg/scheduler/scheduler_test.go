@@ -122,13 +122,13 @@ func setup(t *testing.T, o scheduler.Options) *bundle {
 	return b
 }
 
-func (b *bundle) create(cases, repeats int) eval.Run {
+func (b *bundle) create(cases int) eval.Run {
 	b.t.Helper()
 	loaded := &suite.Loaded{Suite: eval.Suite{Name: "made"}, Hash: "hash"}
 	for i := range cases {
 		loaded.Suite.Cases = append(loaded.Suite.Cases, eval.Case{ID: fmt.Sprintf("case-%d", i), Kind: eval.KindScript, Server: "s"})
 	}
-	run, err := scheduler.Create(b.t.Context(), b.store, scheduler.Request{Suite: loaded, Seed: 1, Selection: suite.Selection{Repeats: repeats}})
+	run, err := scheduler.Create(b.t.Context(), b.store, scheduler.Request{Suite: loaded, Seed: 1, Selection: suite.Selection{Repeats: 1}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -182,9 +182,9 @@ func (b *bundle) wait(run eval.Run) eval.Summary {
 
 func TestRunIsCarriedToItsEnd(t *testing.T) {
 	b := setup(t, scheduler.Options{Window: 7})
-	run := b.create(20, 1)
+	run := b.create(20)
 	b.adopt(run)
-	for done := 0; done < 20; done++ {
+	for done := range 20 {
 		b.eventually("a trial is dispatched", func() bool { return len(b.queue.of(run.ID)) > done })
 		if open := len(b.queue.of(run.ID)) - done; open > 7 {
 			t.Fatalf("%d trials are out, the window is 7", open)
@@ -203,10 +203,10 @@ func TestRunIsCarriedToItsEnd(t *testing.T) {
 
 func TestSmallRunIsNotStarvedByALargeOne(t *testing.T) {
 	b := setup(t, scheduler.Options{Window: 40})
-	large := b.create(1000, 1)
+	large := b.create(1000)
 	b.adopt(large)
 	b.eventually("the large run fills the window", func() bool { return len(b.queue.of(large.ID)) == 40 })
-	small := b.create(10, 1)
+	small := b.create(10)
 	b.adopt(small)
 	for i := range 20 {
 		b.record(b.queue.of(large.ID)[i], eval.AttemptDone, eval.Pass)
@@ -219,7 +219,7 @@ func TestSmallRunIsNotStarvedByALargeOne(t *testing.T) {
 
 func TestFailedAttemptIsFollowedUntilItsAttemptsAreUsedUp(t *testing.T) {
 	b := setup(t, scheduler.Options{})
-	run := b.create(1, 1)
+	run := b.create(1)
 	b.adopt(run)
 	for n := 1; n <= 3; n++ {
 		b.eventually(fmt.Sprintf("attempt %d is enqueued", n), func() bool { return len(b.queue.of(run.ID)) == n })
@@ -241,7 +241,7 @@ func TestFailedAttemptIsFollowedUntilItsAttemptsAreUsedUp(t *testing.T) {
 
 func TestExpiredClaimIsFollowedAndCountedApart(t *testing.T) {
 	b := setup(t, scheduler.Options{})
-	run := b.create(1, 1)
+	run := b.create(1)
 	b.adopt(run)
 	for n := 1; n <= 4; n++ {
 		b.eventually(fmt.Sprintf("attempt %d is enqueued", n), func() bool { return len(b.queue.of(run.ID)) == n })
@@ -256,7 +256,7 @@ func TestExpiredClaimIsFollowedAndCountedApart(t *testing.T) {
 
 func TestTrialThatKillsItsWorkersEnds(t *testing.T) {
 	b := setup(t, scheduler.Options{})
-	run := b.create(1, 1)
+	run := b.create(1)
 	b.adopt(run)
 	for n := 1; n <= run.MaxLost; n++ {
 		b.eventually(fmt.Sprintf("attempt %d is enqueued", n), func() bool { return len(b.queue.of(run.ID)) == n })
@@ -270,7 +270,7 @@ func TestTrialThatKillsItsWorkersEnds(t *testing.T) {
 
 func TestMissingAttemptGetsANewNumberAndNoLoss(t *testing.T) {
 	b := setup(t, scheduler.Options{})
-	run := b.create(1, 1)
+	run := b.create(1)
 	b.adopt(run)
 	b.eventually("attempt 1 is enqueued", func() bool { return len(b.queue.of(run.ID)) == 1 })
 	b.queue.say(b.queue.of(run.ID)[0], jobs.Missing)
@@ -285,7 +285,7 @@ func TestMissingAttemptGetsANewNumberAndNoLoss(t *testing.T) {
 // store takes for dispatched and the queue has never seen.
 func TestAdoptPutsDispatchedTrialsBackIntoTheQueue(t *testing.T) {
 	b := setup(t, scheduler.Options{})
-	run := b.create(3, 1)
+	run := b.create(3)
 	if err := b.store.Dispatch(t.Context(), run.ID, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestAdoptPutsDispatchedTrialsBackIntoTheQueue(t *testing.T) {
 
 func TestCancelEndsARunOnceNoWorkerHoldsATrial(t *testing.T) {
 	b := setup(t, scheduler.Options{Window: 5})
-	run := b.create(10, 1)
+	run := b.create(10)
 	b.adopt(run)
 	b.eventually("five are out", func() bool { return len(b.queue.of(run.ID)) == 5 })
 	first := b.queue.of(run.ID)[0]

@@ -224,7 +224,7 @@ func (b *bundle) handled() error {
 	}
 }
 
-func call(id string, arguments, expect string) eval.Case {
+func call(id, arguments, expect string) eval.Case {
 	return eval.Case{ID: id, Kind: eval.KindScript, Server: "acme", Steps: []eval.Step{{
 		ID: "1", Call: "getCustomerStatus", Arguments: eval.JSON(arguments), Expect: eval.JSON(expect),
 	}}}
