@@ -346,5 +346,5 @@ const OwnerVariable = "EVALFARM_OWNER"
 // that no other tree has.
 func newMark(owner string) string {
 	pid := os.Getpid()
-	return fmt.Sprintf("%s@%d.%s.%x", owner, pid, startTime(pid), rand.Uint64()) //nolint:gosec // a name, no secret
+	return fmt.Sprintf("%s@%d.%s.%x", owner, pid, startTime(pid), rand.Uint64())
 }
