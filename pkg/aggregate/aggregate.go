@@ -92,14 +92,20 @@ func (a *Aggregator) Put(ctx context.Context, rs ...eval.Record) error {
 	}
 }
 
+// patience is how long the store may refuse everything before Run gives up: a
+// busy store answers sooner, a full disk is for a person to see.
+const patience = 15 * time.Second
+
 // Run stores what is Put until ctx ends. It then stores all that it was handed,
 // refuses the rest with ErrStopped and returns nil. A store error goes to those
-// who Put and does not end Run. It may be called once.
+// who Put; when the store has refused everything for a while, Run returns it. It
+// may be called once.
 func (a *Aggregator) Run(ctx context.Context) error {
 	defer close(a.stopped)
 	// A commit that has begun is carried through.
 	commit := context.WithoutCancel(ctx)
 	var took time.Duration
+	var failing time.Time // since when the store refuses everything
 	for {
 		select {
 		case first := <-a.puts:
@@ -107,11 +113,20 @@ func (a *Aggregator) Run(ctx context.Context) error {
 			// busy half of the time at most, and where commits are cheap nobody waits.
 			batch := a.gather(ctx, first, min(took, a.window))
 			start := time.Now()
-			a.commit(commit, batch)
+			err := a.commit(commit, batch)
 			took = time.Since(start)
+			switch {
+			case err == nil:
+				failing = time.Time{}
+			case failing.IsZero():
+				failing = start
+			case time.Since(failing) > patience:
+				return fmt.Errorf("the store fails: %w", err)
+			}
 		case <-ctx.Done():
 			if batch := a.waiting(nil); len(batch) > 0 {
-				a.commit(commit, batch)
+				// Who Put it is told of an error.
+				_ = a.commit(commit, batch)
 			}
 			return nil
 		}
@@ -158,7 +173,7 @@ func size(batch []put) int {
 }
 
 // commit stores a batch, tells the observer and answers everyone who waits.
-func (a *Aggregator) commit(ctx context.Context, batch []put) {
+func (a *Aggregator) commit(ctx context.Context, batch []put) error {
 	rs := make([]eval.Record, 0, size(batch))
 	for _, p := range batch {
 		rs = append(rs, p.records...)
@@ -174,4 +189,5 @@ func (a *Aggregator) commit(ctx context.Context, batch []put) {
 	for _, p := range batch {
 		p.done <- err
 	}
+	return err
 }

@@ -191,6 +191,33 @@ func TestStoreErrorReachesEveryWaiter(t *testing.T) {
 	})
 }
 
+func TestRunGivesUpOnAStoreThatRefusesEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		m := &memory{takes: time.Millisecond}
+		a := New(m, Options{})
+		ended := make(chan error, 1)
+		go func() { ended <- a.Run(t.Context()) }()
+		if err := a.Put(t.Context(), record(0)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour) // nothing to store is no failure
+		m.mu.Lock()
+		m.fail = full
+		m.mu.Unlock()
+		tries := 0
+		for ; !errors.Is(a.Put(t.Context(), record(1)), ErrStopped); tries++ {
+			time.Sleep(time.Second)
+		}
+		if err := <-ended; !errors.Is(err, full) {
+			t.Errorf("Run: got %v, want %v", err, full)
+		}
+		if tries < 10 {
+			t.Errorf("it gave up after %d tries, want it to be patient", tries)
+		}
+	})
+}
+
 func TestObserveSeesEveryRecordOnceAfterItIsDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{takes: time.Millisecond}

@@ -20,7 +20,7 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 	for _, kind := range []eval.Kind{eval.KindScript, eval.KindCatalog} {
 		c := s.Kinds[kind].Counts
 		if c.Fail > 0 {
-			said := fmt.Sprintf("%s: %d of %d failed", kind, c.Fail, total(c))
+			said := fmt.Sprintf("%s: %d of %d failed", kind, c.Fail, c.Total())
 			rule, loose := snap.Gate.PassRate[kind]
 			switch share := float64(c.Pass) / float64(c.Pass+c.Fail); {
 			case !loose:
@@ -32,10 +32,10 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 			}
 		}
 		if c.Error > 0 {
-			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict", kind, c.Error, total(c)))
+			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict", kind, c.Error, c.Total()))
 		}
 		if c.Unjudged > 0 {
-			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, total(c)))
+			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, c.Total()))
 		}
 	}
 	if n := s.Counts.Unfinished; n > 0 {
@@ -62,14 +62,6 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 	for _, list := range [][]string{failed, broken, open, notes} {
 		s.Reasons = append(s.Reasons, list...)
 	}
-}
-
-func total(c eval.VerdictCounts) int {
-	n := 0
-	for _, v := range eval.Verdicts() {
-		n += c.Of(v)
-	}
-	return n
 }
 
 // holds says whether a number satisfies a rule. The loader lets no other

@@ -102,7 +102,7 @@ func TestDecide(t *testing.T) {
 				s.Kinds[kind] = eval.KindStats{Counts: c}
 				addCounts(&s.Counts, c)
 			}
-			s.Trials = total(s.Counts)
+			s.Trials = s.Counts.Total()
 			Decide(&s, eval.Snapshot{Gate: tt.gate})
 			if s.Verdict != tt.verdict || s.ExitCode != int(tt.code) {
 				t.Errorf("got verdict %s and exit code %d, want %s and %d (reasons %q)", s.Verdict, s.ExitCode, tt.verdict, tt.code, s.Reasons)

@@ -274,15 +274,15 @@ func TestSummaryCountsEveryTrialOnce(t *testing.T) {
 		}
 		var kinds, cells int
 		for _, k := range s.Kinds {
-			kinds += total(k.Counts)
+			kinds += k.Counts.Total()
 			if k.PassRate.N != k.Counts.Pass+k.Counts.Fail {
 				t.Fatalf("rate over %d trials, want pass + fail of %+v", k.PassRate.N, k.Counts)
 			}
 		}
 		for _, c := range s.Cells {
-			cells += total(c.Counts)
+			cells += c.Counts.Total()
 		}
-		if all := total(s.Counts); all != s.Trials || kinds != s.Trials || cells != s.Trials {
+		if all := s.Counts.Total(); all != s.Trials || kinds != s.Trials || cells != s.Trials {
 			t.Fatalf("counts add up to %d, by kind to %d, by cell to %d, want %d", all, kinds, cells, s.Trials)
 		}
 		if got, want := s.Counts.Unfinished, s.Trials-len(rs); got != want {

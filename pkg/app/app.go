@@ -94,21 +94,20 @@ func workerID() string {
 }
 
 // secret finds the value of a secret: the environment variable of its name, or
-// the content of the file that NAME_FILE names.
-func (c Config) secret(name string) (string, bool) {
+// the content of the file that NAME_FILE names. The error says what to do.
+func (c Config) secret(name string) (string, error) {
 	if v, ok := lookup(c.Environ, name); ok {
-		return v, true
+		return v, nil
 	}
 	path, ok := lookup(c.Environ, name+"_FILE")
 	if !ok {
-		return "", false
+		return "", fmt.Errorf("this worker has no secret %q; set the environment variable %s, or %s_FILE to the path of a file that holds it", name, name, name)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		c.logger().Error("read secret file", "secret", name, "error", err)
-		return "", false
+		return "", fmt.Errorf("the secret %q cannot be read from %s_FILE: %w", name, name, err)
 	}
-	return strings.TrimRight(string(content), "\r\n"), true
+	return strings.TrimRight(string(content), "\r\n"), nil
 }
 
 func lookup(environ []string, name string) (string, bool) {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,7 +33,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	defer unlock()
 	b, err := broker.Open(ctx, c.Broker)
 	if err != nil {
-		return eval.Summary{}, fmt.Errorf("%w; nothing was enqueued", err)
+		return eval.Summary{}, err
 	}
 	defer b.Close()
 
@@ -67,8 +66,11 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 
 	working, stopWork := context.WithCancel(base)
 	defer stopWork()
-	worked := make(chan error, 1)
-	go func() { worked <- hand.Run(working) }()
+	worked := make(chan struct{})
+	g.Go(func() error {
+		defer close(worked)
+		return hand.Run(working)
+	})
 
 	summary, err := func() (eval.Summary, error) {
 		if err := sched.Adopt(ctx, run, true); err != nil {
@@ -83,10 +85,13 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 		err = ErrStopped
 	}
 	stopWork()
-	err = errors.Join(err, <-worked)
+	<-worked // while what it drains into is still there
 	pool.Close()
 	stop()
-	return summary, errors.Join(err, g.Wait())
+	if failed := g.Wait(); failed != nil && !errors.Is(err, failed) {
+		err = errors.Join(err, failed)
+	}
+	return summary, err
 }
 
 // blobCache is how many bytes of snapshots and cases a worker keeps at hand.

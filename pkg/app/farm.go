@@ -40,6 +40,13 @@ type SchedulerConfig struct {
 // stream and serves the API. It returns when every run is done, or with
 // ErrStopped when ctx ends.
 func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval.Run, obs Observer) error {
+	for _, r := range runs {
+		unlock, err := lock(c.Home, r.ID)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	b, err := broker.Open(ctx, c.Broker)
 	if err != nil {
 		return err
@@ -151,8 +158,11 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	g.Go(func() error { return settled(base, pool.Run(base)) })
 	g.Go(func() error {
 		defer stop()
+		working, stopWork := context.WithCancel(base)
+		defer stopWork()
+		defer context.AfterFunc(ctx, stopWork)()
 		c.logger().InfoContext(ctx, "worker joined", "worker", id, "farm", farm.ID, "slots", c.slots())
-		return hand.Run(ctx)
+		return hand.Run(working)
 	})
 	err = g.Wait()
 	pool.Close()

@@ -68,8 +68,8 @@ func TestSecrets(t *testing.T) {
 		{"UNKNOWN", "", false},
 	}
 	for _, tt := range tests {
-		if got, ok := c.secret(tt.name); got != tt.want || ok != tt.ok {
-			t.Errorf("secret %s: got %q, %t; want %q, %t", tt.name, got, ok, tt.want, tt.ok)
+		if got, err := c.secret(tt.name); got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("secret %s: got %q, %v; want %q, %t", tt.name, got, err, tt.want, tt.ok)
 		}
 	}
 }

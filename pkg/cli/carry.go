@@ -103,9 +103,7 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	watch.stop()
 	if errors.Is(err, app.ErrStopped) {
 		done := watch.done()
-		if !f.quiet {
-			fmt.Fprintf(c.env.Stderr, "stopped: %d of %d trials are saved. continue: evalfarm resume %s\n", done, run.Trials, run.ID)
-		}
+		fmt.Fprintf(c.env.Stderr, "stopped: %d of %d trials are saved. continue: evalfarm resume %s\n", done, run.Trials, run.ID)
 		return err
 	}
 	if held, ok := errors.AsType[*app.LockedError](err); ok {

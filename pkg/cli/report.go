@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -29,9 +30,11 @@ func (c *command) report() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				// A report of a failed run is still a report: the code is 0.
-				summary.ExitCode = 0
-				return c.conclude(cmd.Context(), outs, false, s, summary)
+				err = c.conclude(cmd.Context(), outs, false, s, summary)
+				if _, ok := errors.AsType[*codeError](err); ok {
+					return nil // a report of a failed run is still a report
+				}
+				return err
 			})
 		},
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -20,18 +22,23 @@ not repeated. Resuming a finished run prints its report and returns its code.`,
 				if run.State != eval.RunDone {
 					return c.carryOut(cmd.Context(), &f, s, run)
 				}
-				outputs, err := parseOutputs(f.outputs, f.json)
-				if err != nil {
-					return err
-				}
-				summary, err := loadSummary(cmd.Context(), s, run)
-				if err != nil {
-					return err
-				}
-				return c.conclude(cmd.Context(), outputs, f.quiet, s, summary)
+				return c.concludeStored(cmd.Context(), &f, s, run)
 			})
 		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// concludeStored prints what a done run came to, with its code.
+func (c *command) concludeStored(ctx context.Context, f *carrying, s store.Store, run eval.Run) error {
+	outputs, err := parseOutputs(f.outputs, f.json)
+	if err != nil {
+		return err
+	}
+	summary, err := loadSummary(ctx, s, run)
+	if err != nil {
+		return err
+	}
+	return c.conclude(ctx, outputs, f.quiet, s, summary)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -31,6 +32,12 @@ bias the rates. To run them again, start a new run.`,
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					return &app.LockedError{Run: run.ID, Owner: owner}
 				}
+				if due, err := dueForRetry(cmd.Context(), s, run, verdicts); err != nil {
+					return err
+				} else if due == 0 {
+					fmt.Fprintf(c.env.Stderr, "nothing of %s to try again\n", run.ID)
+					return c.concludeStored(cmd.Context(), &f, s, run)
+				}
 				n, err := s.Retry(cmd.Context(), run.ID, verdicts)
 				if err != nil {
 					return fmt.Errorf("retry run %s: %w", run.ID, err)
@@ -46,6 +53,23 @@ bias the rates. To run them again, start a new run.`,
 	f.add(cmd)
 	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unjudged", "unfinished"}, "which `VERDICTS` to try again")
 	return cmd
+}
+
+// dueForRetry counts the trials that a retry would run. Unfinished ones are those
+// of the plan without a result.
+func dueForRetry(ctx context.Context, s store.Store, run eval.Run, vs []eval.Verdict) (int, error) {
+	counts, err := s.Counts(ctx, run.ID)
+	if err != nil {
+		return 0, err
+	}
+	due := 0
+	for _, v := range vs {
+		due += counts.Of(v)
+		if v == eval.Unfinished {
+			due += run.Trials - counts.Total()
+		}
+	}
+	return due, nil
 }
 
 func retryable(names []string) ([]eval.Verdict, error) {

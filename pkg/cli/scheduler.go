@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,6 +44,9 @@ is made and kept in the state folder.`,
 			outputs, err := parseOutputs(f.outputs, f.json)
 			if err != nil {
 				return err
+			}
+			if len(args)+len(resume) > 1 && slices.ContainsFunc(outputs, func(o output) bool { return o.path != "-" }) {
+				return usage("evalfarm report RUN -o FORMAT=PATH writes them one by one", "-o with several runs would write them all to one file")
 			}
 			conf, err := f.config(c)
 			if err != nil {
@@ -112,7 +116,7 @@ is made and kept in the state folder.`,
 					for _, r := range runs {
 						ids = append(ids, "--resume "+r.ID)
 					}
-					fmt.Fprintf(c.env.Stderr, "stopped; continue: evalfarm scheduler %s\n", strings.Join(ids, " "))
+					fmt.Fprintf(c.env.Stderr, "stopped; continue with the same --redis and --listen: evalfarm scheduler %s\n", strings.Join(ids, " "))
 				}
 				if err = errors.Join(err, failed); err != nil {
 					return err

@@ -50,7 +50,7 @@ func (c *command) status() *cobra.Command {
 				}
 				st := runStatus{
 					Run: run.ID, Suite: run.Suite, State: run.State, Control: run.Control, Outcome: run.Outcome, Verdict: run.Verdict,
-					Trials: run.Trials, Done: sum(counts), Counts: counts, Outstanding: len(out), Created: run.Created,
+					Trials: run.Trials, Done: counts.Total(), Counts: counts, Outstanding: len(out), Created: run.Created,
 				}
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					st.Owner = &owner
@@ -58,7 +58,12 @@ func (c *command) status() *cobra.Command {
 				if err := c.printStatus(st, asJSON); err != nil {
 					return err
 				}
-				if exitStatus && run.ExitCode != 0 {
+				switch {
+				case !exitStatus:
+					return nil
+				case run.State != eval.RunDone:
+					return &codeError{eval.ExitInconclusive}
+				case run.ExitCode != 0:
 					return &codeError{eval.ExitCode(run.ExitCode)}
 				}
 				return nil
@@ -66,7 +71,7 @@ func (c *command) status() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with the run's code")
+	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with the run's code, 4 while it is not done")
 	return cmd
 }
 

@@ -130,7 +130,7 @@ func (w *watch) status() Status {
 	slowest := slices.SortedFunc(maps.Values(w.running), func(a, b RunningTrial) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Case, b.Case))
 	})
-	done := sum(w.counts)
+	done := w.counts.Total()
 	return Status{
 		Done: done, Total: w.total, Running: len(w.running), Queued: max(0, w.total-done-len(w.running)),
 		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest[:min(len(slowest), 5)],
@@ -145,12 +145,4 @@ func (w *watch) stop() {
 	w.ticked.Wait()
 	w.progress.Tick(w.status())
 	w.progress.Stop()
-}
-
-func sum(c eval.VerdictCounts) int {
-	n := 0
-	for _, v := range eval.Verdicts() {
-		n += c.Of(v)
-	}
-	return n
 }

@@ -59,6 +59,15 @@ func (c *VerdictCounts) Add(v Verdict, n int) {
 	}
 }
 
+// Total is the number of trials counted.
+func (c VerdictCounts) Total() int {
+	n := 0
+	for _, v := range Verdicts() {
+		n += c.Of(v)
+	}
+	return n
+}
+
 // Of gives the count of one verdict.
 func (c VerdictCounts) Of(v Verdict) int {
 	switch v {

@@ -220,7 +220,7 @@ func newCase(suite string, c eval.CellStats, name string, ms float64) junitCase 
 	}
 	if c.Repeats > 1 {
 		tc.Properties = &junitProperties{[]junitProperty{
-			{"trials", strconv.Itoa(total(c.Counts))},
+			{"trials", strconv.Itoa(c.Counts.Total())},
 			{"pass_rate", clean(rate(c.PassRate))},
 		}}
 	}

@@ -54,7 +54,7 @@ func (p *page) headline(s eval.Summary) {
 	}
 	for _, k := range kinds(s) {
 		c := s.Kinds[k].Counts
-		parts = append(parts, textf("   %s %d/%d pass", k, c.Pass, total(c)))
+		parts = append(parts, textf("   %s %d/%d pass", k, c.Pass, c.Total()))
 	}
 	if s.Cost.MicroUSD > 0 {
 		parts = append(parts, textf("   $%.2f", float64(s.Cost.MicroUSD)/1e6))
@@ -91,15 +91,7 @@ func verdictMark(v eval.RunVerdict) part {
 // kinds of a summary in the order in which they are printed.
 func kinds(s eval.Summary) []eval.Kind {
 	ks := []eval.Kind{eval.KindScript, eval.KindCatalog, eval.KindAgent}
-	return slices.DeleteFunc(ks, func(k eval.Kind) bool { return total(s.Kinds[k].Counts) == 0 })
-}
-
-func total(c eval.VerdictCounts) int {
-	n := 0
-	for _, v := range eval.Verdicts() {
-		n += c.Of(v)
-	}
-	return n
+	return slices.DeleteFunc(ks, func(k eval.Kind) bool { return s.Kinds[k].Counts.Total() == 0 })
 }
 
 // rates writes one line for each kind: they are never pooled.
@@ -187,7 +179,7 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 	v := verdict(c)
 	rest := ""
 	if c.Repeats > 1 {
-		rest = fmt.Sprintf("%d/%d pass  ", c.Counts.Pass, total(c.Counts))
+		rest = fmt.Sprintf("%d/%d pass  ", c.Counts.Pass, c.Counts.Total())
 	}
 	said := ""
 	switch f := c.Failure; {

@@ -24,7 +24,7 @@ func (s *Scheduler) audit(ctx context.Context, r *running) error {
 	}
 	standings, err := s.queue.Audit(ctx, r.run.ID, r.jobs(out))
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return away("audit", err)
 	}
 	var back []store.Trial
 	var lost []eval.Record
@@ -65,7 +65,7 @@ func (s *Scheduler) busy(ctx context.Context, r *running, out []store.Trial) (bo
 	}
 	standings, err := s.queue.Audit(ctx, r.run.ID, r.jobs(out))
 	if err != nil {
-		return false, fmt.Errorf("audit: %w", err)
+		return false, away("audit", err)
 	}
 	return slices.ContainsFunc(standings, func(st jobs.Standing) bool {
 		return st == jobs.Claimed || st == jobs.Committed

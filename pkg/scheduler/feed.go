@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -38,12 +39,13 @@ func (s *Scheduler) feed(ctx context.Context, runs []*running) error {
 		}
 		batches[next].take()
 	}
+	var errs []error
 	for i := range batches {
 		if err := s.dispatch(ctx, &batches[i]); err != nil {
-			return fmt.Errorf("run %s: %w", batches[i].r.run.ID, err)
+			errs = append(errs, fmt.Errorf("run %s: %w", batches[i].r.run.ID, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // free is how many trials the window has room for.
@@ -53,7 +55,7 @@ func (s *Scheduler) free(ctx context.Context, runs []*running) (int, error) {
 		if time.Since(s.counted) > tick {
 			slots, err := s.queue.Slots(ctx)
 			if err != nil {
-				return 0, fmt.Errorf("count slots: %w", err)
+				return 0, away("count slots", err)
 			}
 			s.slots, s.counted = slots, time.Now()
 		}

@@ -20,9 +20,6 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 		return err
 	}
 	r.run = run
-	s.mu.Lock()
-	delete(s.runs, r.run.ID)
-	s.mu.Unlock()
 	r.summary = summary
 	close(r.done)
 	if err := s.queue.Forget(ctx, r.run.ID); err != nil {

@@ -19,6 +19,8 @@ func (s *Scheduler) round(ctx context.Context) error {
 	s.mu.Lock()
 	runs := slices.SortedFunc(maps.Values(s.runs), func(a, b *running) int { return cmp.Compare(a.run.ID, b.run.ID) })
 	s.mu.Unlock()
+	// Those that are done stay for whoever waits for them.
+	runs = slices.DeleteFunc(runs, (*running).over)
 	var errs []error
 	var live []*running
 	for _, r := range runs {
@@ -41,6 +43,9 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 	if err := s.follow(ctx, r); err != nil {
 		return false, err
 	}
+	if r.over() {
+		return false, nil
+	}
 	if time.Since(r.audited) >= s.opts.Audit {
 		if err := s.audit(ctx, r); err != nil {
 			return false, err
@@ -52,10 +57,7 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 	if err := s.answer(ctx, r); err != nil {
 		return false, err
 	}
-	r.mu.Lock()
-	over := r.finished >= r.run.Trials
-	r.mu.Unlock()
-	if over {
+	if r.complete() {
 		return false, s.finish(ctx, r, eval.OutcomeComplete)
 	}
 	return r.run.Control == eval.ControlRun, nil
@@ -72,11 +74,17 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 	if err != nil {
 		return fmt.Errorf("read control: %w", err)
 	}
+	if now.State == eval.RunDone {
+		// Somebody else has ended it, such as a cancel that took us for dead.
+		r.err = fmt.Errorf("run %s was ended by another process: %s", r.run.ID, now.Outcome)
+		close(r.done)
+		return nil
+	}
 	if now.Control == r.run.Control {
 		return nil
 	}
 	if err := s.queue.Control(ctx, r.run.ID, now.Control); err != nil {
-		return fmt.Errorf("pass on control %s: %w", now.Control, err)
+		return away("pass on control "+string(now.Control), err)
 	}
 	r.run.Control = now.Control
 	return nil
@@ -124,7 +132,7 @@ func (s *Scheduler) wind(ctx context.Context, r *running) error {
 		return nil
 	}
 	if err := s.queue.Delete(ctx, r.jobs(out)); err != nil {
-		return fmt.Errorf("empty the queue: %w", err)
+		return away("empty the queue", err)
 	}
 	return s.finish(ctx, r, eval.OutcomeRunCancelled)
 }

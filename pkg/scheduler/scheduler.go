@@ -26,7 +26,6 @@ type Store interface {
 	store.Blobs
 	store.Runs
 	store.Trials
-	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 	Spent(ctx context.Context, run string) (int64, error)
 }
@@ -74,14 +73,25 @@ type running struct {
 	run      eval.Run
 	snapshot eval.Snapshot
 	followed time.Time     // when the control was last read
+	audited  time.Time     // when the store was last read
 	done     chan struct{} // closed when the run is done or given up
 	err      error         // why it was given up; read after done
 	summary  eval.Summary  // read after done
 
 	mu          sync.Mutex // guards the following fields
 	outstanding map[int]store.Trial
-	finished    int
-	audited     time.Time
+	// missed is what Stored tells while the store is read; nil otherwise.
+	missed []store.Stored
+}
+
+// over says whether the run is done, or given up.
+func (r *running) over() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // New makes a scheduler over a store, a queue and a recorder.
@@ -111,15 +121,29 @@ func fullJitter(failures int) time.Duration {
 // it notices a control that another process wrote to the store.
 const tick = 250 * time.Millisecond
 
-// Run keeps adopted runs moving until ctx ends.
+// patience is how long the store may fail before the scheduler gives up. A busy
+// store answers sooner; a full disk is for a person to see.
+const patience = 15 * time.Second
+
+// Run keeps adopted runs moving until ctx ends. A queue that is away is waited
+// for; a store that keeps failing is an error.
 func (s *Scheduler) Run(ctx context.Context) error {
+	sound := time.Now() // when the store was last known to work
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
-		if err := s.round(ctx); err != nil && ctx.Err() == nil {
-			// A store or queue that is away comes back, or a person stops us;
-			// nothing is lost by trying again.
-			s.log.ErrorContext(ctx, "scheduling round", "error", err)
+		err := s.round(ctx)
+		switch broken := unqueued(err); {
+		case ctx.Err() != nil:
+		case broken == nil:
+			sound = time.Now()
+			if err != nil {
+				// A queue that is away comes back, or a person stops us; nothing is
+				// lost by trying again.
+				s.log.WarnContext(ctx, "scheduling round", "error", err)
+			}
+		case time.Since(sound) > patience:
+			return fmt.Errorf("the store fails: %w", broken)
 		}
 		select {
 		case <-ctx.Done():
@@ -148,21 +172,10 @@ func (s *Scheduler) Stored(st store.Stored) {
 		return
 	}
 	r.mu.Lock()
-	t, known := r.outstanding[st.Ordinal]
-	switch {
-	case !known:
-	case st.Final:
-		delete(r.outstanding, st.Ordinal)
-		r.finished++
-	case st.N == t.Attempt && st.Outcome != eval.AttemptDone && !t.Reported:
-		t.Reported = true
-		if st.Outcome == eval.AttemptFailed {
-			t.Failures++
-		} else {
-			t.Losses++
-		}
-		r.outstanding[st.Ordinal] = t
+	if r.missed != nil {
+		r.missed = append(r.missed, st)
 	}
+	r.apply(st)
 	r.mu.Unlock()
 	s.Wake()
 }
@@ -190,7 +203,7 @@ func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) erro
 		return fmt.Errorf("adopt run %s: %w", id, err)
 	}
 	if err := s.queue.Control(ctx, id, run.Control); err != nil {
-		return fmt.Errorf("adopt run %s: %w", id, err)
+		return away("adopt run "+id, err)
 	}
 	// What the queue still holds is refused as a duplicate; what it lost is
 	// there again.
@@ -223,34 +236,53 @@ func (s *Scheduler) Wait(ctx context.Context, id string) (eval.Summary, error) {
 
 // reload renews the copy of what the store says of a run.
 func (s *Scheduler) reload(ctx context.Context, r *running) error {
-	// Counted first: a result that arrives between the two reads is then counted
-	// as outstanding once more, and corrected by the next reload; the other way
-	// round it would be counted twice, and the run would end early.
-	counts, err := s.store.Counts(ctx, r.run.ID)
-	if err != nil {
-		return fmt.Errorf("count results: %w", err)
-	}
+	r.mu.Lock()
+	r.missed = []store.Stored{}
+	r.mu.Unlock()
 	trials, err := s.store.Outstanding(ctx, r.run.ID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	missed := r.missed
+	r.missed = nil
 	if err != nil {
 		return fmt.Errorf("read outstanding trials: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.outstanding = make(map[int]store.Trial, len(trials))
 	for _, t := range trials {
 		r.outstanding[t.Ordinal] = t
 	}
-	r.finished = total(counts)
+	// What was stored while we read may be missing from what we read.
+	for _, st := range missed {
+		r.apply(st)
+	}
 	r.audited = time.Now()
 	return nil
 }
 
-func total(c eval.VerdictCounts) int {
-	n := 0
-	for _, v := range eval.Verdicts() {
-		n += c.Of(v)
+// apply follows a record that was stored. Applying it twice is harmless.
+func (r *running) apply(st store.Stored) {
+	t, known := r.outstanding[st.Ordinal]
+	switch {
+	case !known:
+	case st.Final:
+		delete(r.outstanding, st.Ordinal)
+	case st.N == t.Attempt && st.Outcome != eval.AttemptDone && !t.Reported:
+		t.Reported = true
+		if st.Outcome == eval.AttemptFailed {
+			t.Failures++
+		} else {
+			t.Losses++
+		}
+		r.outstanding[st.Ordinal] = t
 	}
-	return n
+}
+
+// complete says whether every trial has its result: all were dispatched, and
+// none is outstanding.
+func (r *running) complete() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.run.Cursor >= r.run.Trials && len(r.outstanding) == 0
 }
 
 // dispatched lists the attempts that should be in the queue or with a worker.
@@ -281,11 +313,11 @@ func (s *Scheduler) enqueue(ctx context.Context, r *running, ts []store.Trial) e
 	}
 	if len(later) > 0 {
 		if err := s.queue.Supersede(ctx, later); err != nil {
-			return fmt.Errorf("announce attempts: %w", err)
+			return away("announce attempts", err)
 		}
 	}
 	if err := s.queue.Enqueue(ctx, js); err != nil {
-		return fmt.Errorf("enqueue trials: %w", err)
+		return away("enqueue trials", err)
 	}
 	return nil
 }

@@ -57,19 +57,20 @@ func (w *Worker) giveBack(ctx context.Context, c jobs.Claim) error {
 }
 
 // commit hands the record on, and keeps at it while the way is blocked: the
-// work is done and, with models, paid. The claim goes on being renewed.
+// work is done and, with models, paid. The claim goes on being renewed. Only the
+// end of a drain's grace gives up: then the next attempt repeats the work.
 func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := w.opts.Sink.Commit(ctx, c, r)
 		if err == nil {
 			return nil
 		}
-		w.log.WarnContext(ctx, "commit", "trial", c.Job.Key(), "error", err)
 		select {
-		case <-ctx.Done():
+		case <-w.hurry:
 			return fmt.Errorf("commit %s: %w", c.Job.Key(), err)
 		case <-time.After(wait):
 		}
+		w.log.WarnContext(ctx, "commit again", "trial", c.Job.Key(), "error", err)
 	}
 }
 

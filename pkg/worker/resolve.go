@@ -75,11 +75,8 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 			m[k] = s.resolve(v)
 		}
 	}
-	if s.missing != "" {
-		return setting{}, &refusal{
-			eval.ReasonSecretMissing,
-			fmt.Sprintf("this worker has no secret %q; set the environment variable %s, or %s_FILE to the path of a file that holds it", s.missing, s.missing, s.missing),
-		}
+	if s.err != nil {
+		return setting{}, &refusal{eval.ReasonSecretMissing, s.err.Error()}
 	}
 	isolation := server.Isolation
 	if isolation == "" {
@@ -113,17 +110,17 @@ var secretRE = regexp.MustCompile(`\$\{\{\s*secrets\.([A-Za-z_][A-Za-z0-9_]*)\s*
 
 // secrets resolves references and remembers what it found.
 type secrets struct {
-	lookup  func(string) (string, bool)
-	found   map[string]string
-	missing string
+	lookup func(string) (string, error)
+	found  map[string]string
+	err    error // of the last one that could not be had
 }
 
 func (s *secrets) resolve(text string) string {
 	return secretRE.ReplaceAllStringFunc(text, func(ref string) string {
 		name := secretRE.FindStringSubmatch(ref)[1]
-		value, ok := s.lookup(name)
-		if !ok {
-			s.missing = name
+		value, err := s.lookup(name)
+		if err != nil {
+			s.err = err
 			return ref
 		}
 		s.found[name] = value

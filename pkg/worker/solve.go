@@ -46,11 +46,12 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 }
 
 // doubtful says whether what happened may be the doing of another trial on the
-// same session: the session died, or a call ran into its timeout, perhaps because
-// others had the server busy.
+// same session: the session died, a call ran into its timeout, perhaps because
+// others had the server busy, or an answer came that was nobody's.
 func doubtful(att *client.Attachment, done agent.Done) bool {
-	late := done.Reason == eval.ReasonTimeout || slices.ContainsFunc(done.Scores, func(s eval.Score) bool { return s.Reason == eval.ReasonTimeout })
-	return att.Shared() && (late || att.Session().Dead())
+	blurred := func(r eval.Reason) bool { return r == eval.ReasonTimeout || r == eval.ReasonProtocolViolation }
+	return att.Shared() && (att.Session().Dead() || blurred(done.Reason) ||
+		slices.ContainsFunc(done.Scores, func(s eval.Score) bool { return blurred(s.Reason) }))
 }
 
 func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.Attachment, error) {

@@ -46,8 +46,9 @@ type Options struct {
 	Blobs    blob.Store
 	Sink     Sink
 	Sessions Sessions
-	// Secret resolves the name of a secret. Nil knows none.
-	Secret func(name string) (string, bool)
+	// Secret resolves the name of a secret; its error is for people. Nil knows
+	// none.
+	Secret func(name string) (string, error)
 	// Grace is how long running trials may go on after the worker was told to
 	// stop; what runs longer is given back. Zero gives back at once.
 	Grace time.Duration
@@ -70,8 +71,11 @@ type Worker struct {
 	// our slots.
 	draining atomic.Bool
 
-	mu    sync.Mutex         // guards tasks
+	mu    sync.Mutex         // guards the following fields
 	tasks map[string]*active // by uid
+	// hurry is closed when the grace of a drain is over: what begins then is given
+	// back at once, and what cannot be handed on is left to the next attempt.
+	hurry chan struct{}
 }
 
 // active is an attempt that is being carried out.
@@ -96,9 +100,9 @@ func New(o Options) *Worker {
 		o.Beat = min(o.Place.Lease()/5, 2*time.Second)
 	}
 	if o.Secret == nil {
-		o.Secret = func(string) (string, bool) { return "", false }
+		o.Secret = func(name string) (string, error) { return "", fmt.Errorf("this worker has no secret %q", name) }
 	}
-	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}}
+	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}, hurry: make(chan struct{})}
 }
 
 // Run takes trials until ctx ends, then drains: it takes no more, lets those
@@ -114,7 +118,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			w.cancelAll(errDrained)
+			w.endGrace()
 		case <-beating.Done():
 		}
 	})
@@ -172,6 +176,11 @@ func (w *Worker) begin(t *active) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tasks[t.claim.UID] = t
+	select {
+	case <-w.hurry:
+		t.cancel(errDrained)
+	default:
+	}
 }
 
 func (w *Worker) end(t *active) {
@@ -188,10 +197,12 @@ func (w *Worker) cancel(uid string, cause error) {
 	}
 }
 
-func (w *Worker) cancelAll(cause error) {
+// endGrace gives back all that still runs, and all that begins from now on.
+func (w *Worker) endGrace() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	close(w.hurry)
 	for _, t := range w.tasks {
-		t.cancel(cause)
+		t.cancel(errDrained)
 	}
 }

@@ -287,7 +287,7 @@ func TestSecretsNeverLeaveTheWorker(t *testing.T) {
 		server := s.Servers["acme"]
 		server.Env = map[string]string{"TOKEN": "${{ secrets.TOKEN }}"}
 		s.Servers["acme"] = server
-		o.Secret = func(name string) (string, bool) { return secret, name == "TOKEN" }
+		o.Secret = func(string) (string, error) { return secret, nil }
 	})
 	r := b.do(1)[0]
 	if r.Result.Verdict != eval.Fail || !strings.Contains(r.Result.Stderr, "token [secret TOKEN]") {
