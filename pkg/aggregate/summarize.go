@@ -164,6 +164,9 @@ func warnings(res eval.Result) []string {
 		}
 	}
 	for _, f := range res.Findings {
+		if f.Session {
+			continue
+		}
 		ws = append(ws, f.Code+": "+f.Detail)
 	}
 	return ws

@@ -152,6 +152,9 @@ type Finding struct {
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
 	Count  int    `json:"count,omitempty"`
+	// Session marks a finding that was made on a session while nobody, or more
+	// than one trial, used it: it says nothing of the trial that reports it.
+	Session bool `json:"session,omitempty"`
 }
 
 // A Frame is one raw message between us and a server.

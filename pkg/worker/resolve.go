@@ -78,6 +78,7 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 	if s.err != nil {
 		return setting{}, &refusal{eval.ReasonSecretMissing, s.err.Error()}
 	}
+	secret := redact.New(s.found)
 	isolation := server.Isolation
 	if isolation == "" {
 		isolation = eval.IsolationShared
@@ -85,7 +86,7 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 	return setting{
 		spec: client.Spec{
 			Name: name, Server: server, Dir: p.snap.Dir,
-			Protocol: t.Variant.Axes[eval.AxisProtocol], Profile: t.Variant.Axes[eval.AxisProfile],
+			Protocol: t.Variant.Axes[eval.AxisProtocol], Profile: t.Variant.Axes[eval.AxisProfile], Redact: secret,
 		},
 		isolation: isolation,
 		lookup: func(name string) (eval.JSON, bool) {
@@ -95,7 +96,7 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 			v, ok := chosen[name]
 			return v, ok
 		},
-		secrets: redact.New(s.found),
+		secrets: secret,
 	}, nil
 }
 

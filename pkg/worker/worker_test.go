@@ -329,6 +329,37 @@ func TestTrialsThatCannotStart(t *testing.T) {
 	}
 }
 
+// What is shown of an answer is cut short; a secret across the cut must not leave
+// its half behind. The demo repeats its token in a rejection, behind padding of
+// every length around the cuts.
+func TestSecretsAreTakenOutBeforeAnythingIsCut(t *testing.T) {
+	const secret = "s3cr3t-of-the-worker"
+	var cases []eval.Case
+	for pad := 0; pad < 400; pad += 7 {
+		id := strings.Repeat("A", pad) + secret
+		cases = append(cases, call(fmt.Sprintf("pad-%d", pad), fmt.Sprintf(`{"customerId":%q}`, id), `{"status":"ACTIVE"}`))
+	}
+	b := setup(t, cases, func(o *worker.Options, s *eval.Snapshot, _ []eval.Case) {
+		server := s.Servers["acme"]
+		server.Env = map[string]string{"TOKEN": "${{ secrets.TOKEN }}"}
+		s.Servers["acme"] = server
+		o.Secret = func(string) (string, error) { return secret, nil }
+	})
+	for _, r := range b.do(len(cases)) {
+		everything := string(eval.Encode(r.Result))
+		for _, packed := range r.Blobs {
+			raw, err := blob.Unpack(packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			everything += string(raw)
+		}
+		if strings.Contains(everything, secret[:8]) {
+			t.Errorf("trial %d keeps a part of the secret", r.Ordinal)
+		}
+	}
+}
+
 // A crash takes the session from under every trial that uses it. Only the trial
 // that crashes the server when it is alone with it has failed.
 func TestCrashOfASharedSessionJudgesOnlyTheCulprit(t *testing.T) {

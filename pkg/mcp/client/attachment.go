@@ -33,7 +33,6 @@ func (s *Session) attach(release func()) *Attachment {
 	a := &Attachment{s: s, release: release}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.findings, s.early = s.early, nil
 	a.shared = s.served > 0
 	if s.served == 0 {
 		a.startMS = s.startMS
@@ -79,11 +78,13 @@ func (a *Attachment) Shared() bool {
 	return a.shared
 }
 
-// Findings lists the oddities that were noticed while the attachment was
-// attached, or while nobody was just before it, one entry for each code.
+// Findings lists the oddities that are the attachment's own, and those of the
+// session that nobody has reported before; one entry for each code.
 func (a *Attachment) Findings() []eval.Finding {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()
+	a.findings = append(a.findings, a.s.loose...)
+	a.s.loose = nil
 	return slices.Clone(a.findings)
 }
 

@@ -42,7 +42,7 @@ func startCommand(s *Session, o *Opener, _ profile) (transport.Interface, error)
 	s.proc, err = wire.Start(wire.Command{
 		Args: args, Env: env, Dir: dir,
 		FrameLimit: o.o.FrameLimit, Owner: o.o.Owner, Guard: o.guard,
-		Tap: s.hear,
+		Tap: s.hear, Redact: s.spec.Redact.Bytes,
 	})
 	if err != nil {
 		return nil, err

@@ -22,6 +22,7 @@ func (s *Session) hear(ctx context.Context, m wire.Message) (pass bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := flightOf(ctx)
+	m = s.redact(m)
 	if !utf8.Valid(m.Raw) {
 		s.findLocked("invalid_utf8", "a message holds bytes that are no UTF-8")
 		m.Raw = validUTF8(m.Raw)
@@ -42,6 +43,24 @@ func (s *Session) hear(ctx context.Context, m wire.Message) (pass bool) {
 	default:
 		return s.hearAnswer(f, m)
 	}
+}
+
+// redact takes secrets out of a message. Ids stay: a server that hides a secret
+// in an id only confuses itself.
+func (s *Session) redact(m wire.Message) wire.Message {
+	r := s.spec.Redact
+	if r == nil {
+		return m
+	}
+	for _, part := range []*eval.JSON{&m.Raw, &m.Params, &m.Result, &m.Error} {
+		if *part != nil {
+			*part = r.JSON(*part)
+		}
+	}
+	if m.Text != nil {
+		m.Text = r.Bytes(m.Text)
+	}
+	return m
 }
 
 // recordLocked keeps a frame where it belongs: with the trial whose request it
@@ -183,6 +202,7 @@ func (s *Session) lastID() int {
 func (s *Session) report(ctx context.Context, e wire.Exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	e.Body = s.spec.Redact.Bytes(e.Body)
 	if f := flightOf(ctx); f != nil {
 		f.exchange = e
 		if !e.Sent.IsZero() {

@@ -38,8 +38,28 @@ func (s *Session) hearNoise(f *flight, m wire.Message) {
 	case text[0] == '[' && s.hearBatch(text):
 	case s.hearGlued(text):
 	default:
+		if broken(text) {
+			for _, f := range s.waiting() {
+				f.suspicion = "a line that looks like a message and is none: " + excerpt(string(text))
+			}
+		}
 		s.hearBlock(m.Text)
 	}
+}
+
+// broken says whether text looks like an answer that was cut short, or that lacks
+// what makes it one. It may also be debug output, so it decides nothing before
+// the time is up.
+func broken(text []byte) bool {
+	if text[0] != '{' {
+		return false
+	}
+	for _, member := range []string{`"jsonrpc"`, `"result"`, `"error"`} {
+		if bytes.Contains(text, []byte(member)) {
+			return true
+		}
+	}
+	return false
 }
 
 // hearBatch handles a JSON array of messages, which no revision since 2025-06-18

@@ -17,6 +17,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
+	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
 // DefaultProtocol is the revision that is asked for when nobody says otherwise:
@@ -45,6 +46,9 @@ type Spec struct {
 	Protocol string
 	// Profile names the client that we declare to be. Empty means ProfileBare.
 	Profile string
+	// Redact takes the secrets of Server out of everything that is heard, before
+	// any of it is cut, compared or kept. Nil takes out nothing.
+	Redact *redact.Redactor `json:"-"`
 }
 
 // Options of an Opener. The zero value opens URL servers and commands with an
@@ -194,7 +198,7 @@ func (s *Session) initialize(ctx context.Context, o *Opener, p profile) (eval.Re
 			return failed
 		}
 		s.info = eval.ServerInfo{
-			Name: res.ServerInfo.Name, Version: res.ServerInfo.Version,
+			Name: s.spec.Redact.String(res.ServerInfo.Name), Version: s.spec.Redact.String(res.ServerInfo.Version),
 			Protocol: s.client.ProtocolVersion(), Profile: cmp.Or(s.spec.Profile, ProfileBare),
 		}
 		s.hadSession = s.client.GetSessionId() != ""

@@ -67,7 +67,7 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 	}
 	out := eval.Outcome{LatencyMS: max(0, milliseconds(end.Sub(f.sent)))}
 	fail := func(reason eval.Reason, detail string) eval.Outcome {
-		out.Kind, out.Reason, out.Detail, out.Result = eval.OutcomeFailed, reason, excerpt(detail), nil
+		out.Kind, out.Reason, out.Detail, out.Result = eval.OutcomeFailed, reason, excerpt(s.spec.Redact.String(detail)), nil
 		return out
 	}
 	var panicked *panicError

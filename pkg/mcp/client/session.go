@@ -48,7 +48,7 @@ type Session struct {
 	death     *fault
 	closed    bool
 	findings  []eval.Finding
-	early     []eval.Finding // made while nobody was attached
+	loose     []eval.Finding // that belong to no attachment, not yet reported
 	stream    wire.Exchange  // the last exchange that was no flight's
 	block     []byte         // lines of stdout that may make up one message
 	changes   int            // of the tool list
@@ -122,24 +122,43 @@ func (s *Session) find(code, detail string) {
 }
 
 func (s *Session) findLocked(code, detail string) {
-	s.findings = addFinding(s.findings, code, detail)
-	if len(s.attached) == 0 {
-		s.early = addFinding(s.early, code, detail)
-	}
-	for a := range s.attached {
-		a.findings = addFinding(a.findings, code, detail)
+	s.findings = addFinding(s.findings, eval.Finding{Code: code, Detail: detail})
+	if a := s.culprit(); a != nil {
+		a.findings = addFinding(a.findings, eval.Finding{Code: code, Detail: detail})
+	} else {
+		s.loose = addFinding(s.loose, eval.Finding{Code: code, Detail: detail, Session: true})
 	}
 }
 
+// culprit is the attachment that a finding belongs to: the only one there is, or
+// the only one that waits for an answer. It is nil when that cannot be told.
+func (s *Session) culprit() *Attachment {
+	var found *Attachment
+	if len(s.attached) == 1 {
+		for a := range s.attached {
+			found = a
+		}
+		return found
+	}
+	for _, f := range s.waiting() {
+		if found != nil && found != f.att {
+			return nil
+		}
+		found = f.att
+	}
+	return found
+}
+
 // addFinding counts a finding; the detail of the first of a code is kept.
-func addFinding(list []eval.Finding, code, detail string) []eval.Finding {
+func addFinding(list []eval.Finding, f eval.Finding) []eval.Finding {
 	for i := range list {
-		if list[i].Code == code {
+		if list[i].Code == f.Code && list[i].Session == f.Session {
 			list[i].Count++
 			return list
 		}
 	}
-	return append(list, eval.Finding{Code: code, Detail: excerpt(detail), Count: 1})
+	f.Detail, f.Count = excerpt(f.Detail), 1
+	return append(list, f)
 }
 
 // Close ends the session and the server's whole process tree. How the server

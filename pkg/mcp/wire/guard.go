@@ -62,6 +62,7 @@ type Guard struct {
 	mu     sync.Mutex // guards all below
 	cmd    *exec.Cmd
 	w      *os.File
+	ended  chan struct{} // closed when cmd has
 	groups map[int]bool
 }
 
@@ -83,17 +84,28 @@ func (g *Guard) add(pgid int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.groups[pgid] = true
-	if g.cmd != nil {
+	if g.cmd != nil && g.living() {
 		if _, err := fmt.Fprintf(g.w, "+%d\n", pgid); err == nil {
 			return nil
 		}
-		g.stopLocked() // somebody killed it
 	}
+	g.stopLocked() // somebody killed it
 	if err := g.startLocked(pgid); err != nil {
 		delete(g.groups, pgid)
 		return err
 	}
 	return nil
+}
+
+// living says whether the guard has not ended. A write alone does not tell: a
+// child between fork and exec holds every pipe open for a moment.
+func (g *Guard) living() bool {
+	select {
+	case <-g.ended:
+		return false
+	default:
+		return true
+	}
 }
 
 // remove takes a process group out of the guard's care. It must be called while
@@ -126,7 +138,7 @@ func (g *Guard) stopLocked() {
 		return
 	}
 	_ = g.cmd.Process.Kill() // before its pipe closes
-	_ = g.cmd.Wait()
+	<-g.ended
 	_ = g.w.Close()
 	g.cmd, g.w = nil, nil
 }
@@ -148,7 +160,11 @@ func (g *Guard) startLocked(pgid int) error {
 		_ = w.Close()
 		return fmt.Errorf("start guard %s: %w", args[0], err)
 	}
-	g.cmd, g.w = cmd, w
+	g.cmd, g.w, g.ended = cmd, w, make(chan struct{})
+	go func(ended chan struct{}) {
+		_ = cmd.Wait()
+		close(ended)
+	}(g.ended)
 	for other := range g.groups {
 		if _, err := fmt.Fprintf(w, "+%d\n", other); err != nil {
 			g.stopLocked()

@@ -45,6 +45,8 @@ type Command struct {
 	Guard *Guard
 	// Tap hears every message. Nil means nobody does.
 	Tap Tap
+	// Redact takes out of stderr what must not be kept. Nil keeps all.
+	Redact func([]byte) []byte
 }
 
 // A Process is a stdio server with all that it started. Its process group is
@@ -117,7 +119,7 @@ func Start(c Command) (*Process, error) {
 	go p.listen(pipes.out.r, w, cmp.Or(c.FrameLimit, DefaultFrameLimit))
 	go func() {
 		defer close(drained)
-		_, _ = io.Copy(p.stderr, pipes.err.r)
+		keep(p.stderr, pipes.err.r, c.Redact)
 	}()
 	go p.supervise(pipes, drained)
 	return p, nil
