@@ -117,8 +117,9 @@ func TestOwnerKilled(t *testing.T) {
 				if !alive(pids[0]) {
 					t.Fatal("without a guard the grandchild is dead, want it to live")
 				}
-				if n, err := wire.Sweep(name); n < 2 || err != nil {
-					t.Errorf("got %d swept, %v, want the server and its child", n, err)
+				// The server itself may have ended with its stdin.
+				if n, err := wire.Sweep(name); n < 1 || err != nil {
+					t.Errorf("got %d swept, %v, want at least the child", n, err)
 				}
 			}
 			eventually(t, func() bool { return !alive(pids[0]) })
@@ -144,13 +145,15 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { return !alive(pids[0]) })
-	third := shared(t, p, "r", "3", spec)
-	// A child has the name of a guard only once it has been executed.
+	// The next server starts a new guard, or, if the threads of the old one still
+	// hold its pipe, the one after it.
+	all := []*client.Attachment{first, second}
 	eventually(t, func() bool {
+		all = append(all, shared(t, p, "r", strconv.Itoa(len(all)+1), spec))
 		again := guards(t)
 		return len(again) == 1 && again[0] != pids[0]
 	})
-	for _, a := range []*client.Attachment{first, second, third} {
+	for _, a := range all {
 		if out := do(t.Context(), a, "echo"); out.Kind != eval.OutcomeOK {
 			t.Errorf("got %+v, want an answer", out)
 		}
