@@ -74,6 +74,8 @@ func TestPartial(t *testing.T) {
 		{name: "$not of a literal", expected: `{"a":{"$not":"X"}}`, actual: `{"a":"Y"}`},
 		{name: "$not fails", expected: `{"a":{"$not":"X"}}`, actual: `{"a":"X"}`, want: []string{`a: want not "X", got "X"`}},
 		{name: "$not of a missing field fails", expected: `{"a":{"$not":"X"}}`, actual: `{}`, want: []string{`a: want not "X", got no such field`}},
+		{name: "$not $any of a missing field", expected: `{"a":{"$not":{"$any":true}}}`, actual: `{}`},
+		{name: "$not $any of null", expected: `{"a":{"$not":{"$any":true}}}`, actual: `{"a":null}`, want: []string{`a: want not any value, got null`}},
 		{name: "$not of a matcher", expected: `{"$not":{"$regex":"x"}}`, actual: `"axb"`, want: []string{`want not a string that matches "x", got "axb"`}},
 		{name: "$length of each", expected: `[{"$length":2},{"$length":2},{"$length":1}]`, actual: `["äö",[1,2],{"a":1}]`},
 		{name: "$length by matcher", expected: `{"$length":{"$gte":1,"$lte":2}}`, actual: `[1,2,3]`, want: []string{`want a length of a number ≥ 1 and a number ≤ 2, got length 3: [1,2,3]`}},

@@ -84,11 +84,25 @@ func (c *comparison) object(path string, want map[string]any, actual any) {
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		value, ok := got[key]
 		if !ok {
-			c.reportMissing(member(path, key), want[key])
+			if !wantsNothing(want[key]) {
+				c.reportMissing(member(path, key), want[key])
+			}
 			continue
 		}
 		c.compare(member(path, key), want[key], value)
 	}
+}
+
+// wantsNothing says whether an expectation is that there is no value: that of
+// {"$not": {"$any": true}}. Any other $not wants a value, since a field that is
+// gone is what a check is there to notice.
+func wantsNothing(expected any) bool {
+	want, ok := expected.(map[string]any)
+	if !ok || len(want) != 1 {
+		return false
+	}
+	inner, ok := want["$not"].(map[string]any)
+	return ok && len(inner) == 1 && inner["$any"] == true
 }
 
 func (c *comparison) array(path string, want []any, actual any) {

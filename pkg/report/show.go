@@ -192,6 +192,9 @@ func (p *page) score(indent int, s eval.Score) {
 func (p *page) call(indent int, c eval.ToolCall) {
 	const lines = 4
 	sent := c.Tool + " " + string(c.Arguments)
+	if c.Tool == "" {
+		sent = c.Method
+	}
 	if c.URI != "" {
 		sent = "read " + c.URI
 	}

@@ -233,6 +233,9 @@ func (p *page) steps(c eval.CellStats, all bool) {
 // scores of a cell: those of its first repeat, but where the failure that
 // explains the cell is from another one, those that failed there.
 func scores(c eval.CellStats) []eval.Score {
+	if c.Kind == eval.KindCatalog && c.Failure != nil {
+		return c.Failure.Scores // two tools may share a name
+	}
 	list := slices.Clone(c.Scores)
 	if c.Failure == nil {
 		return list

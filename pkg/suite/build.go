@@ -39,6 +39,7 @@ func (b *build) run() {
 	b.exclude()
 	b.rules()
 	b.usedAxes()
+	b.idleLimits()
 }
 
 // usedAxes reports axes that change nothing.

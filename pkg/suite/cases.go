@@ -63,6 +63,9 @@ func (b *build) testCase(f *caseFile) eval.Case {
 	if !b.checkPlaces(f) {
 		return c
 	}
+	if f.Limits != nil && at.Field("prompt") == nil {
+		b.agentLimits(f.Limits)
+	}
 	names := b.namesFor(f)
 	switch {
 	case at.Field("catalog") != nil:
@@ -176,6 +179,29 @@ func (b *build) suiteVars(f *caseFile, c *eval.Case, names *names) {
 			c.Vars = map[string]eval.JSON{}
 		}
 		c.Vars[name] = b.vars[name]
+	}
+}
+
+// agentLimits refuses limits that bound a model in a case that has none.
+func (b *build) agentLimits(l *limitsFile) {
+	for _, key := range []string{"turns", "tokens", "cost_usd"} {
+		if n := l.Node().Field(key); n != nil {
+			b.report(n.Key.Pos, key+" bounds agent cases, and there is none here", "script and catalog cases have tool_calls and time")
+		}
+	}
+}
+
+// idleLimits warns of limits of the suite that bound a model when no case has
+// one.
+func (b *build) idleLimits() {
+	l := b.file.Limits
+	if l == nil || b.failed() || slices.ContainsFunc(b.suite.Cases, func(c eval.Case) bool { return c.Kind == eval.KindAgent }) {
+		return
+	}
+	for _, key := range []string{"turns", "tokens", "cost_usd"} {
+		if n := l.Node().Field(key); n != nil {
+			b.warn(n.Key.Pos, key+" bounds agent cases, and the suite has none", "")
+		}
 	}
 }
 

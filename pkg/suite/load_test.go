@@ -61,7 +61,7 @@ cases:
     title: One
     tags: [slow, own]
     repeats: 4
-    limits: {time: 5s, cost_usd: 0.25, on_limit: fail}
+    limits: {time: 5s, on_limit: fail}
     vars: {who: you}
     call: t
     arguments: {z: 9007199254740993, a: 1.10}
@@ -75,7 +75,7 @@ cases:
 	want := eval.Case{
 		ID: "one", Title: "One", Kind: eval.KindScript, Tags: []string{"nightly", "slow", "own"}, Server: "s",
 		Vars:   map[string]eval.JSON{"who": eval.JSON(`"you"`), "n": eval.JSON(`9007199254740993`)}, // the suite's m is not used
-		Limits: eval.Limits{Time: 5 * time.Second, ToolCalls: 9, CostMicroUSD: 250_000, OnLimit: eval.OnLimitFail},
+		Limits: eval.Limits{Time: 5 * time.Second, ToolCalls: 9, OnLimit: eval.OnLimitFail},
 		Steps: []eval.Step{{
 			ID: "1", Call: "t", Arguments: eval.JSON(`{"z":9007199254740993,"a":1.10}`),
 			Expect: eval.JSON(`{"b":null,"n":"{{n}}"}`), ExpectNot: eval.JSON(`{"c":1}`), ExpectText: eval.JSON(`"ok"`), ExpectCount: &zero,

@@ -127,7 +127,14 @@ func (b *build) override(text string) string {
 			return fail("the suite has several servers and no default", "write --server NAME=VALUE with one of "+strings.Join(sorted(b.file.Servers), ", "))
 		}
 	}
-	old := b.suite.Servers[name]
+	old, declared := b.suite.Servers[name]
+	if declaredNames := sorted(b.file.Servers); !declared && len(declaredNames) > 0 {
+		hint := strictyaml.DidYouMean(name, declaredNames)
+		if hint == "" {
+			hint = "declared: " + strings.Join(declaredNames, ", ")
+		}
+		return fail("the suite has no server "+strictyaml.Quote(name), hint)
+	}
 	server := eval.Server{
 		StartTimeout: old.StartTimeout, CallTimeout: old.CallTimeout, CloseTimeout: old.CloseTimeout,
 		Isolation: old.Isolation, UnderTest: old.UnderTest,

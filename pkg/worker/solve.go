@@ -85,19 +85,34 @@ func carry(ctx context.Context, c eval.Case, set setting, att *client.Attachment
 	return agent.Script{}.Run(ctx, c, set.lookup, att)
 }
 
+// errTimeLimit is the cause with which a catalog case's own time limit ends it.
+var errTimeLimit = errors.New("the trial's time limit")
+
 // checkCatalog lists the tools of a server and applies the catalog's rules.
 func checkCatalog(ctx context.Context, c eval.Case, att *client.Attachment) agent.Done {
+	if c.Limits.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Limits.Time, errTimeLimit)
+		defer cancel()
+	}
 	pages, outcome := att.ListTools(ctx)
 	done := agent.Done{Stop: eval.StopDone, Verdict: eval.Pass}
-	done.Trajectory.Turns = []eval.Turn{{Calls: []eval.ToolCall{{Method: "tools/list", Outcome: outcome}}}}
+	done.Trajectory.Turns = []eval.Turn{{Calls: listCalls(pages, outcome)}}
 	done.Counts.Turns = 1
-	done.Counts.ResponseBytes = outcome.ResponseBytes
+	for _, call := range done.Trajectory.Turns[0].Calls {
+		done.Counts.ResponseBytes += call.Outcome.ResponseBytes
+	}
 	done.Times.ToolMS = outcome.LatencyMS
-	if outcome.Kind != eval.OutcomeOK {
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeLimit):
+		done.Stop, done.Verdict, done.Reason, done.Message = eval.StopTimeLimit, eval.Fail, eval.ReasonLimit, fmt.Sprintf("no listing within the time limit of %s", c.Limits.Time)
+		return done
+	case outcome.Error != nil:
+		done.Verdict, done.Reason = eval.Fail, eval.ReasonUnexpectedError
+		done.Message = fmt.Sprintf("tools/list: %s (code %d)", outcome.Error.Message, outcome.Error.Code)
+		return done
+	case outcome.Kind != eval.OutcomeOK:
 		done.Verdict, done.Reason, done.Message = eval.Fail, outcome.Reason, outcome.Detail
-		if outcome.Error != nil {
-			done.Reason, done.Message = eval.ReasonUnexpectedError, fmt.Sprintf("tools/list: %s (code %d)", outcome.Error.Message, outcome.Error.Code)
-		}
 		if done.Reason.Infra() {
 			done.Verdict = eval.Error
 		}
@@ -122,6 +137,24 @@ func checkCatalog(ctx context.Context, c eval.Case, att *client.Attachment) agen
 		done.Message = fmt.Sprintf("%d of %d rules broken", len(broken), len(rules))
 	}
 	return done
+}
+
+// listCalls are the requests that brought the pages of a listing; the outcome is
+// that of the last.
+func listCalls(pages []eval.JSON, last eval.Outcome) []eval.ToolCall {
+	const method = "tools/list"
+	var calls []eval.ToolCall
+	for i, page := range pages {
+		o := eval.Outcome{Kind: eval.OutcomeOK, Result: page, ResponseBytes: len(page)}
+		if i == len(pages)-1 && last.Kind == eval.OutcomeOK {
+			o = last
+		}
+		calls = append(calls, eval.ToolCall{Method: method, Outcome: o})
+	}
+	if last.Kind != eval.OutcomeOK || len(pages) == 0 {
+		calls = append(calls, eval.ToolCall{Method: method, Outcome: last})
+	}
+	return calls
 }
 
 // report puts what a case did into the record, with secrets taken out.
