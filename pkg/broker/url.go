@@ -47,6 +47,12 @@ func openURL(ctx context.Context, o Options) (*Broker, error) {
 	}, nil
 }
 
+// CheckURL says what is wrong with the URL of a Redis. It asks nobody.
+func CheckURL(raw string) error {
+	_, err := parse(raw)
+	return err
+}
+
 // parse reads a Redis URL. Its errors never quote the URL, which may hold a
 // password.
 func parse(raw string) (address, error) {

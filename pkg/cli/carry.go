@@ -74,6 +74,9 @@ func (f *carrying) brokerOptions(c *command) (broker.Options, error) {
 	case f.redis != "" && f.broker != "embedded":
 		return o, usage("", "--redis and --broker are two answers to one question; give one")
 	case f.redis != "":
+		if err := broker.CheckURL(f.redis); err != nil {
+			return o, usage("", "--redis: %s", err)
+		}
 		o.URL = f.redis
 	case f.broker == "spawn":
 		o.Kind = broker.Spawn

@@ -41,6 +41,10 @@ Streamable HTTP under /mcp.
 }
 
 func (c *command) printBreaks() {
+	c.print("Each breaks the demo in one way. To see it noticed:\n")
+	c.print("  B=\"evalfarm demo acme --break NAME\"\n")
+	c.print("  evalfarm run suites/tool-accuracy --server \"$B\"\n")
+	c.print("  evalfarm run suites/quickstart --server \"acme=$B\" --server \"acme-hurried=$B\"   (it has two servers)\n\n")
 	for i, b := range demo.Breaks() {
 		if i > 0 {
 			c.print("\n")

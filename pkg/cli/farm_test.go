@@ -112,6 +112,21 @@ func TestFarmSurvivesKilling(t *testing.T) {
 	}
 }
 
+// While a scheduler has a run, nobody else may carry it out.
+func TestSchedulerOwnsItsRun(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	redis := redistest.Start(t)
+	sched, _ := farm(s, redis, suite, 1, 0)
+	p := s.start("resume", "latest")
+	if code := p.wait(); code != 3 || !strings.Contains(p.errs.String(), fmt.Sprintf("process %d", sched.cmd.Process.Pid)) {
+		t.Errorf("exit code %d, want 3 and the scheduler's process\n%s", code, p.errs.String())
+	}
+	if out, _ := s.run("status"); !strings.Contains(out, fmt.Sprintf("process %d", sched.cmd.Process.Pid)) {
+		t.Errorf("status does not name the scheduler: %s", out)
+	}
+}
+
 func TestWorkerWithoutTheTokenIsRefused(t *testing.T) {
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())

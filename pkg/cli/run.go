@@ -55,11 +55,8 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			}
 			defer s.Close()
 			run, err := scheduler.Create(ctx, s, request)
-			if errors.Is(err, scheduler.ErrEmpty) {
-				return fmt.Errorf("%w; the suite has %s", err, caseNames(loaded.Suite))
-			}
 			if err != nil {
-				return err
+				return explainEmpty(err, loaded)
 			}
 			return c.carryOut(ctx, &f, s, run)
 		},
@@ -140,6 +137,14 @@ func knownPoint(s eval.Suite, name, value string) error {
 		return usage("", "--axis %s=%s: the suite has no axes", name, value)
 	}
 	return usage("", "--axis %s=%s: the suite has the axes %s", name, value, strings.Join(axes, ", "))
+}
+
+// explainEmpty says what there would have been to select.
+func explainEmpty(err error, loaded *suite.Loaded) error {
+	if errors.Is(err, scheduler.ErrEmpty) {
+		return fmt.Errorf("suite %s: %w; it has the cases %s", loaded.Suite.Name, err, caseNames(loaded.Suite))
+	}
+	return err
 }
 
 // caseNames lists the first few case ids of a suite, for a message.

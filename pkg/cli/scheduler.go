@@ -88,7 +88,7 @@ is made and kept in the state folder.`,
 				for _, req := range requests {
 					run, err := scheduler.Create(ctx, s, req)
 					if err != nil {
-						return err
+						return explainEmpty(err, req.Suite)
 					}
 					runs = append(runs, run)
 				}

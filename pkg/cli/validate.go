@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
@@ -37,6 +38,9 @@ repeats that it runs in.`,
 				matrix, err := suite.Expand(&loaded.Suite, suite.Selection{})
 				if err != nil {
 					return usage("", "%s: %s", arg, err)
+				}
+				if len(matrix.Cells) == 0 {
+					return fmt.Errorf("suite %s: %w: exclude removes all %d cells", loaded.Suite.Name, scheduler.ErrEmpty, matrix.Excluded)
 				}
 				// No mistake: only this build cannot carry it out, and run says so.
 				for _, p := range loaded.Unsupported {

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrEmpty is returned by Create when the selection matches no trial.
-var ErrEmpty = errors.New("the selection matches no case")
+var ErrEmpty = errors.New("there is nothing to run")
 
 // A Request asks for a run.
 type Request struct {
@@ -57,6 +57,9 @@ func freeze(req Request, now time.Time) (eval.Run, []eval.Blob, error) {
 		return eval.Run{}, nil, fmt.Errorf("expand suite %s: %w", loaded.Suite.Name, err)
 	}
 	if len(matrix.Cells) == 0 {
+		if matrix.Excluded > 0 {
+			return eval.Run{}, nil, fmt.Errorf("%w: exclude removes all %d cells", ErrEmpty, matrix.Excluded)
+		}
 		return eval.Run{}, nil, ErrEmpty
 	}
 	snap := eval.Snapshot{

@@ -201,6 +201,50 @@ func TestRunIsCarriedToItsEnd(t *testing.T) {
 	}
 }
 
+// A run may be done long before anybody asks for it.
+func TestRunThatEndsFirstIsStillThereToWaitFor(t *testing.T) {
+	b := setup(t, scheduler.Options{})
+	long, short := b.create(3), b.create(1)
+	b.adopt(long)
+	b.adopt(short)
+	b.eventually("the short run is out", func() bool { return len(b.queue.of(short.ID)) == 1 })
+	b.record(b.queue.of(short.ID)[0], eval.AttemptDone, eval.Pass)
+	b.eventually("the short run is done", func() bool {
+		r, err := b.store.Run(t.Context(), short.ID)
+		return err == nil && r.State == eval.RunDone
+	})
+	b.eventually("the long run is out", func() bool { return len(b.queue.of(long.ID)) == 3 })
+	for _, j := range b.queue.of(long.ID) {
+		b.record(j, eval.AttemptDone, eval.Pass)
+	}
+	if s := b.wait(long); s.Counts.Pass != 3 {
+		t.Errorf("the long run: %+v, want 3 pass", s.Counts)
+	}
+	if s := b.wait(short); s.Counts.Pass != 1 {
+		t.Errorf("the short run: %+v, want 1 pass", s.Counts)
+	}
+}
+
+// A cancel that took the scheduler for dead ends the run under it.
+func TestRunEndedByAnotherProcessIsGivenUp(t *testing.T) {
+	b := setup(t, scheduler.Options{})
+	run := b.create(2)
+	b.adopt(run)
+	b.eventually("trials are out", func() bool { return len(b.queue.of(run.ID)) == 2 })
+	stored, err := b.store.Run(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scheduler.End(t.Context(), b.store, stored, eval.OutcomeRunCancelled); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := b.sched.Wait(ctx, run.ID); err == nil || ctx.Err() != nil {
+		t.Errorf("Wait: got %v, want an error that says who ended the run", err)
+	}
+}
+
 func TestSmallRunIsNotStarvedByALargeOne(t *testing.T) {
 	b := setup(t, scheduler.Options{Window: 40})
 	large := b.create(1000)

@@ -29,6 +29,8 @@ type Selection struct {
 type Matrix struct {
 	Variants []eval.Variant
 	Cells    []eval.Cell
+	// Excluded is how many cells exclude has removed.
+	Excluded int
 }
 
 // Trials is the number of trials in all cells.
@@ -48,7 +50,11 @@ func Expand(s *eval.Suite, sel Selection) (Matrix, error) {
 		}
 		used := uses(c, s)
 		for _, axes := range product(s.Axes, used) {
-			if excluded(s.Exclude, c, axes) || !sel.covers(axes) {
+			if !sel.covers(axes) {
+				continue
+			}
+			if excluded(s.Exclude, c, axes) {
+				m.Excluded++
 				continue
 			}
 			v := eval.NewVariant(axes)
