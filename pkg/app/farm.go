@@ -32,7 +32,7 @@ type SchedulerConfig struct {
 	Listener net.Listener
 	// Token that workers must show.
 	Token string
-	// Done is told the summary of each run as it ends. It must not block.
+	// Done is told the summary of each run, one after the other.
 	Done func(eval.Run, eval.Summary)
 }
 

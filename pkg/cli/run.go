@@ -35,18 +35,11 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 		Args: args(1, 1, "one suite"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			loaded, err := c.load(args[0], load)
+			request, err := c.prepare(ctx, args[0], load, sel)
 			if err != nil {
-				return err
-			}
-			if err := c.executable(loaded); err != nil {
 				return err
 			}
 			if err := f.check(c); err != nil {
-				return err
-			}
-			request, err := c.request(ctx, loaded, sel)
-			if err != nil {
 				return err
 			}
 			s, err := c.config().OpenStore(ctx)
@@ -56,7 +49,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			defer s.Close()
 			run, err := scheduler.Create(ctx, s, request)
 			if err != nil {
-				return explainEmpty(err, loaded)
+				return explainEmpty(err, request.Suite)
 			}
 			return c.carryOut(ctx, &f, s, run)
 		},
@@ -65,6 +58,18 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	load.add(cmd)
 	sel.add(cmd)
 	return cmd
+}
+
+// prepare loads a suite and makes a run's request of it.
+func (c *command) prepare(ctx context.Context, arg string, load loading, sel selecting) (scheduler.Request, error) {
+	loaded, err := c.load(arg, load)
+	if err != nil {
+		return scheduler.Request{}, err
+	}
+	if err := c.executable(loaded); err != nil {
+		return scheduler.Request{}, err
+	}
+	return c.request(ctx, loaded, sel)
 }
 
 // selecting holds the flags that narrow a suite.

@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +18,7 @@ import (
 )
 
 func (c *command) scheduler() *cobra.Command {
-	var f carrying
-	var load loading
-	var sel selecting
-	var listen, tokenFile string
-	var resume []string
+	f := scheduling{carrying: carrying{broker: "embedded"}}
 	cmd := &cobra.Command{
 		Use:   "scheduler --redis URL --listen ADDR SUITE...",
 		Short: "Run suites on a farm of workers",
@@ -35,112 +31,147 @@ is made and kept in the state folder.`,
 		Args: args(0, -1, "suites"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if f.redis == "" {
-				return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share")
+			if err := f.check(c, args); err != nil {
+				return err
 			}
-			if len(args)+len(resume) == 0 {
-				return usage("evalfarm scheduler --help", "scheduler wants a suite to run, or a run to resume")
-			}
-			outputs, err := parseOutputs(f.outputs, f.json)
+			requests, err := f.requests(ctx, c, args)
 			if err != nil {
 				return err
 			}
-			if len(args)+len(resume) > 1 && slices.ContainsFunc(outputs, func(o output) bool { return o.path != "-" }) {
-				return usage("evalfarm report RUN -o FORMAT=PATH writes them one by one", "-o with several runs would write them all to one file")
-			}
-			conf, err := f.config(c)
-			if err != nil {
-				return err
-			}
-			token, err := c.token(tokenFile)
-			if err != nil {
-				return err
-			}
-			var requests []scheduler.Request
-			for _, arg := range args {
-				loaded, err := c.load(arg, load)
-				if err != nil {
-					return err
-				}
-				if err := c.executable(loaded); err != nil {
-					return err
-				}
-				req, err := c.request(ctx, loaded, sel)
-				if err != nil {
-					return err
-				}
-				requests = append(requests, req)
-			}
-			listener, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
-			if err != nil {
-				return fmt.Errorf("listen on %s: %w", listen, err)
-			}
-			defer listener.Close()
 			return c.withStore(ctx, func(s store.Store) error {
-				var runs []eval.Run
-				for _, ref := range resume {
-					run, err := resolveRun(ctx, s, ref)
-					if err != nil {
-						return err
-					}
-					runs = append(runs, run)
-				}
-				for _, req := range requests {
-					run, err := scheduler.Create(ctx, s, req)
-					if err != nil {
-						return explainEmpty(err, req.Suite)
-					}
-					runs = append(runs, run)
-				}
-				for _, run := range runs {
-					fmt.Fprintf(c.env.Stderr, "%s  %s  %s  workers join at http://%s\n", run.ID, run.Suite, plural(run.Trials, "trial"), listener.Addr())
-				}
-				var mu sync.Mutex
-				worst := eval.ExitOK
-				var failed error
-				err := app.Schedule(ctx, app.SchedulerConfig{
-					Config: conf, Listener: listener, Token: token,
-					Done: func(_ eval.Run, summary eval.Summary) {
-						mu.Lock()
-						defer mu.Unlock()
-						err := c.conclude(ctx, outputs, f.quiet, s, summary)
-						if coded, ok := errors.AsType[*codeError](err); ok {
-							worst = worse(worst, coded.code)
-						} else if err != nil {
-							failed = errors.Join(failed, err)
-						}
-					},
-				}, s, runs, app.Observer{})
-				if errors.Is(err, app.ErrStopped) {
-					var ids []string
-					for _, r := range runs {
-						ids = append(ids, "--resume "+r.ID)
-					}
-					fmt.Fprintf(c.env.Stderr, "stopped; continue with the same --redis and --listen: evalfarm scheduler %s\n", strings.Join(ids, " "))
-				}
-				if err = errors.Join(err, failed); err != nil {
+				runs, err := f.runs(ctx, s, requests)
+				if err != nil {
 					return err
 				}
-				if worst != eval.ExitOK {
-					return &codeError{worst}
-				}
-				return nil
+				return f.schedule(ctx, c, s, runs)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
 	flags.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its trial is tried again (default 45s)")
-	flags.StringVar(&listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
-	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
-	flags.StringArrayVar(&resume, "resume", nil, "go on with this `RUN` (repeatable)")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
+	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
+	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdicts")
 	flags.BoolVar(&f.json, "json", false, "print each summary as a JSON document")
 	flags.StringArrayVarP(&f.outputs, "output", "o", nil, "also write a report: `FORMAT[=PATH]` with junit, json or jsonl")
-	f.broker = "embedded"
-	load.add(cmd)
-	sel.add(cmd)
+	f.loading.add(cmd)
+	f.selecting.add(cmd)
 	return cmd
+}
+
+// scheduling holds the flags of a scheduler.
+type scheduling struct {
+	carrying
+	loading
+	selecting
+	listen    string
+	tokenFile string
+	resume    []string
+}
+
+// check finds mistakes before anything is started.
+func (f *scheduling) check(c *command, args []string) error {
+	switch runs := len(args) + len(f.resume); {
+	case f.redis == "":
+		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share")
+	case runs == 0:
+		return usage("evalfarm scheduler --help", "scheduler wants a suite to run, or a run to resume")
+	case runs > 1:
+		outputs, err := parseOutputs(f.outputs, f.json)
+		if err == nil && slices.ContainsFunc(outputs, func(o output) bool { return o.path != "-" }) {
+			return usage("evalfarm report RUN -o FORMAT=PATH writes them one by one", "-o with several runs would write them all to one file")
+		}
+	}
+	return f.carrying.check(c)
+}
+
+// requests loads the suites.
+func (f *scheduling) requests(ctx context.Context, c *command, args []string) ([]scheduler.Request, error) {
+	var requests []scheduler.Request
+	for _, arg := range args {
+		req, err := c.prepare(ctx, arg, f.loading, f.selecting)
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, req)
+	}
+	return requests, nil
+}
+
+// runs finds the runs to resume and creates the others.
+func (f *scheduling) runs(ctx context.Context, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
+	var runs []eval.Run
+	for _, ref := range f.resume {
+		run, err := resolveRun(ctx, s, ref)
+		if err != nil {
+			return nil, err
+		}
+		if run.State == eval.RunDone {
+			return nil, usage("evalfarm report "+run.ID, "run %s is done already: %s", run.ID, run.Outcome)
+		}
+		runs = append(runs, run)
+	}
+	for _, req := range requests {
+		run, err := scheduler.Create(ctx, s, req)
+		if err != nil {
+			return nil, explainEmpty(err, req.Suite)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// schedule carries the runs to their ends and prints what they came to.
+func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, runs []eval.Run) error {
+	outputs, err := parseOutputs(f.outputs, f.json)
+	if err != nil {
+		return err
+	}
+	conf, err := f.config(c)
+	if err != nil {
+		return err
+	}
+	token, err := c.token(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", f.listen, err)
+	}
+	defer listener.Close()
+	for _, run := range runs {
+		fmt.Fprintf(c.env.Stderr, "%s  %s  %s  workers join at http://%s\n", run.ID, run.Suite, plural(run.Trials, "trial"), listener.Addr())
+	}
+	worst := eval.ExitOK
+	var failed error
+	err = app.Schedule(ctx, app.SchedulerConfig{
+		Config: conf, Listener: listener, Token: token,
+		Done: func(_ eval.Run, summary eval.Summary) {
+			err := c.conclude(ctx, outputs, f.quiet, s, summary)
+			if coded, ok := errors.AsType[*codeError](err); ok {
+				worst = worse(worst, coded.code)
+			} else if err != nil {
+				failed = errors.Join(failed, err)
+			}
+		},
+	}, s, runs, app.Observer{})
+	if errors.Is(err, app.ErrStopped) {
+		var resume strings.Builder
+		for _, r := range runs {
+			resume.WriteString(" --resume " + r.ID)
+		}
+		fmt.Fprintf(c.env.Stderr, "stopped; continue with the same --redis and --listen: evalfarm scheduler%s\n", resume.String())
+	}
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	if worst != eval.ExitOK {
+		return &codeError{worst}
+	}
+	return nil
 }
 
 // worse is the code that counts when several runs end: a failure of what is
