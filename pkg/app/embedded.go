@@ -98,6 +98,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 const blobCache = 64 << 20
 
 func newQueue(c Config, b *broker.Broker, namespace string) *asynqjobs.Queue {
+	c.logger().Info("queue opened", "redis", b.Describe(), "namespace", namespace)
 	return asynqjobs.New(b.Client(), asynqjobs.Options{
 		Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
 		Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
