@@ -29,6 +29,9 @@ func (e *LockedError) Error() string {
 		e.Run, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
 }
 
+// lookers is how often a lock is tried again: Locked holds it for a moment.
+const lookers = 10
+
 // lock makes this process the owner of an embedded run. The operating system
 // frees the lock when the process ends, however it ends.
 func lock(home, run string) (unlock func(), err error) {
@@ -41,7 +44,12 @@ func lock(home, run string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock run %s: %w", run, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for try := 0; errors.Is(err, syscall.EWOULDBLOCK) && try < lookers; try++ {
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // a tenth of a second at most, before anything runs
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		defer f.Close()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock run %s: %w", run, err)
