@@ -59,6 +59,9 @@ func TestEachBreakFailsExactlyItsCases(t *testing.T) {
 						want = slices.Sorted(slices.Values(f.Cases))
 					}
 				}
+				if underRace && len(want) == 0 {
+					continue
+				}
 				path, err := filepath.Abs(filepath.Join("../../suites", name))
 				if err != nil {
 					t.Fatal(err)
