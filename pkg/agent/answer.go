@@ -46,7 +46,7 @@ func read(o eval.Outcome) answer {
 		Contents          []eval.JSON `json:"contents"`
 		StructuredContent eval.JSON   `json:"structuredContent"`
 	}
-	if err := json.Unmarshal(o.Result, &result); err != nil {
+	if err := eval.DecodeExact(o.Result, &result); err != nil {
 		a.unreadable = plain(err, "result")
 		return a
 	}
@@ -80,7 +80,7 @@ func read(o eval.Outcome) answer {
 // value and nothing else, its text, its base64 data, or the block as it is.
 func readBlock(raw eval.JSON) (any, *string, error) {
 	var c content
-	if err := json.Unmarshal(raw, &c); err != nil {
+	if err := eval.DecodeExact(raw, &c); err != nil {
 		return nil, nil, err
 	}
 	isText := c.Text != nil && (c.Type == "" || c.Type == "text")

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 )
 
 // JSON is a raw JSON value. It is kept verbatim, because decoding into float64
@@ -25,6 +27,31 @@ func Decode(raw []byte) (any, error) {
 		return nil, errors.New("decode JSON: text after the value")
 	}
 	return v, nil
+}
+
+// DecodeExact decodes a JSON object into a struct by the json names of its fields,
+// spelled exactly: encoding/json would take "IsError" for isError, which no
+// stricter client does.
+func DecodeExact(raw []byte, into any) error {
+	var members map[string]JSON
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	v := reflect.ValueOf(into).Elem()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		member, ok := members[name]
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(member, v.Field(i).Addr().Interface()); err != nil {
+			if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && mistyped.Field == "" {
+				mistyped.Field = name
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // Encode is the canonical form of a decoded value: sorted keys, no white

@@ -68,7 +68,8 @@ const (
 	// ReasonStartRefused: initialize was answered, but no session came of it:
 	// an unknown protocol revision, an error, an unreadable answer.
 	ReasonStartRefused Reason = "start_refused"
-	// ReasonUnreachable: the URL does not answer.
+	// ReasonUnreachable: the URL does not answer, or says that it cannot now (429,
+	// 5xx).
 	ReasonUnreachable Reason = "unreachable"
 	// ReasonUnauthorized: the server refuses the credentials.
 	ReasonUnauthorized Reason = "unauthorized"

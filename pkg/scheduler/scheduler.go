@@ -44,7 +44,7 @@ type Options struct {
 	// times the slots of the living workers, at least 50 and at most 1000.
 	Window int
 	// Backoff is the wait before the attempt that follows n failures. Nil means
-	// 1 s · 2^(n-1) with full jitter, at most a minute.
+	// 2 s · 2^(n-1) with full jitter, at most a minute.
 	Backoff func(failures int) time.Duration
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
@@ -113,7 +113,7 @@ func New(s Store, q jobs.Queue, r Recorder, o Options) *Scheduler {
 }
 
 func fullJitter(failures int) time.Duration {
-	ceiling := min(time.Second<<min(max(failures-1, 0), 6), time.Minute)
+	ceiling := min(2*time.Second<<min(max(failures-1, 0), 5), time.Minute)
 	return rand.N(ceiling)
 }
 

@@ -31,9 +31,11 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 		return
 	}
 	done := carry(ctx, c, set, att)
+	var again []eval.Finding
 	if doubtful(att, done) && ctx.Err() == nil {
 		// Whose doing it was cannot be told, so nobody is judged on it: the trial is
 		// repeated once, alone.
+		again = []eval.Finding{{Code: "repeated_alone", Detail: inDoubt(done), Count: 1, Session: true}}
 		att.Detach()
 		if att, err = w.opts.Sessions.Fresh(ctx, set.spec); err != nil {
 			*r = notStarted(*r, err, set)
@@ -42,7 +44,16 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 		done = carry(ctx, c, set, att)
 	}
 	defer att.Detach()
+	done.Trajectory.Findings = append(done.Trajectory.Findings, again...)
 	w.report(ctx, set, att, done, r)
+}
+
+// inDoubt says what happened on a shared session that nobody is judged on.
+func inDoubt(done agent.Done) string {
+	if done.Message == "" {
+		return "the server's session ended while several trials used it"
+	}
+	return "while several trials used the server's session: " + done.Message
 }
 
 // doubtful says whether what happened may be the doing of another trial on the

@@ -29,6 +29,10 @@ const maxOffences = 50
 // apply whenever the spec has it, named or not. Lock is not looked at.
 func Check(pages []eval.JSON, spec eval.Catalog) (eval.Listing, []eval.Score) {
 	l := read(pages)
+	if len(l.tools) == 0 && len(l.problems) > 0 {
+		// Nothing was read, so nothing else can be said.
+		return eval.Listing{}, rules()[0].score(l, spec)
+	}
 	var scores []eval.Score
 	for _, r := range rules() {
 		named := len(spec.Rules) == 0 || slices.Contains(spec.Rules, r.name)

@@ -33,12 +33,11 @@ func (s *Session) attach(release func()) *Attachment {
 	a := &Attachment{s: s, release: release}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a.shared = s.served > 0
 	if s.served == 0 {
 		a.startMS = s.startMS
 	}
 	for other := range s.attached {
-		other.shared = true
+		other.shared, a.shared = true, true
 	}
 	s.served++
 	s.attached[a] = true
@@ -68,10 +67,9 @@ func (a *Attachment) Detach() {
 // first that is attached to it; the others did not wait for it.
 func (a *Attachment) StartMS() float64 { return a.startMS }
 
-// Shared says whether the session has served other attachments, before or at the
-// same time. Then what befell this one may be their doing: a server may die a
-// moment after the answer that poisoned it, and many servers answer one call
-// after the other.
+// Shared says whether the session has served other attachments at the same time.
+// Then what befell this one may be their doing: nobody can tell whose request
+// killed a server, and many servers answer one call after the other.
 func (a *Attachment) Shared() bool {
 	a.s.mu.Lock()
 	defer a.s.mu.Unlock()

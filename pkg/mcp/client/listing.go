@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -13,6 +12,10 @@ import (
 // listPages bounds the pages of one listing. The largest public servers have a
 // few hundred tools.
 const listPages = 200
+
+// listBytes bounds all pages of one listing. A listing that no model's context
+// could ever hold need not be read to its end.
+const listBytes = 32 << 20
 
 // listTries bounds how often a listing is begun again because the server said
 // meanwhile that it changed, as some do several times after initialize.
@@ -62,6 +65,7 @@ func (a *Attachment) HasTool(ctx context.Context, tool string) (bool, eval.Outco
 func (a *Attachment) list(ctx context.Context) ([]eval.JSON, eval.Outcome) {
 	var pages []eval.JSON
 	var cursor string
+	size := 0
 	seen := map[string]bool{"": true}
 	for {
 		out := a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
@@ -77,14 +81,18 @@ func (a *Attachment) list(ctx context.Context) ([]eval.JSON, eval.Outcome) {
 			return pages, out
 		}
 		pages = append(pages, out.Result)
+		size += len(out.Result)
 		var page struct {
 			Next string `json:"nextCursor"`
 		}
-		_ = json.Unmarshal(out.Result, &page) // a cursor of another type is none
+		_ = eval.DecodeExact(out.Result, &page) // a cursor of another type is none
 		cursor = page.Next
 		endless := ""
 		switch {
 		case cursor == "":
+			return pages, out
+		case size > listBytes:
+			out.Kind, out.Reason, out.Detail = eval.OutcomeFailed, eval.ReasonOversize, fmt.Sprintf("the listing is over %d MiB after %d pages", listBytes>>20, len(pages))
 			return pages, out
 		case seen[cursor]:
 			endless = fmt.Sprintf("the cursor %q came back after %d pages", excerpt(cursor), len(pages))
@@ -131,12 +139,12 @@ func toolNames(pages []eval.JSON) map[string]bool {
 		var page struct {
 			Tools []eval.JSON `json:"tools"`
 		}
-		_ = json.Unmarshal(raw, &page)
+		_ = eval.DecodeExact(raw, &page)
 		for _, tool := range page.Tools {
 			var t struct {
 				Name string `json:"name"`
 			}
-			if json.Unmarshal(tool, &t) == nil {
+			if eval.DecodeExact(tool, &t) == nil {
 				names[t.Name] = true
 			}
 		}

@@ -23,7 +23,7 @@ func (s *Session) hearNoise(f *flight, m wire.Message) {
 	if f != nil || s.proc == nil {
 		// Over HTTP a body that is no message is judged with its status; an
 		// event that is none may be followed by the answer.
-		if f != nil && f.exchange.Status < 300 {
+		if f != nil && f.exchange.Status < 300 && !s.legacySSE { // where the answer to a POST says nothing
 			f.suspicion = "a body or event that is no JSON-RPC message: " + excerpt(string(m.Text))
 		}
 		return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime"
 	"strings"
 	"time"
@@ -249,6 +250,16 @@ func (s *Session) startReason(out eval.Outcome) (eval.Reason, string) {
 		return eval.ReasonStartExited, detail + ", with nothing on stderr"
 	case eval.ReasonUnreachable, eval.ReasonUnauthorized:
 		return out.Reason, out.Detail
+	case eval.ReasonHTTPStatus:
+		if busy := s.refused == http.StatusTooManyRequests || s.refused >= http.StatusInternalServerError; busy {
+			return eval.ReasonUnreachable, out.Detail // for now: worth another attempt
+		}
+		return eval.ReasonStartRefused, out.Detail
+	case eval.ReasonStreamCut:
+		if s.proc == nil {
+			return eval.ReasonUnreachable, out.Detail
+		}
+		return eval.ReasonStartRefused, out.Detail
 	default:
 		return eval.ReasonStartRefused, out.Detail
 	}

@@ -2,8 +2,8 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -81,6 +81,8 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 		}
 		out.Kind, out.Detail = eval.OutcomeProtocolError, excerpt(out.Error.Message)
 		return out
+	case f.result != nil && f.exchange.Status >= http.StatusBadRequest:
+		return fail(eval.ReasonHTTPStatus, "a result came with "+describe(f.exchange))
 	case f.result != nil:
 		out.Result, out.ResponseBytes = f.result, len(f.result)
 		kind, wrong := judgeResult(f.result, err)
@@ -92,10 +94,13 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 	case ctx.Err() != nil:
 		out.Kind, out.Detail = eval.OutcomeCancelled, context.Cause(ctx).Error()
 		return out
-	case err == nil:
+	case err == nil && f.id == "":
 		// Nothing but the transport's start was asked for.
 		out.Kind = eval.OutcomeOK
 		return out
+	case err == nil:
+		// mcp-go made an answer of what is none.
+		return fail(eval.ReasonProtocolViolation, cmp.Or(f.suspicion, "an answer that is no JSON-RPC message"))
 	case errors.As(err, &panicked):
 		return fail(eval.ReasonServerCrashed, panicked.Error())
 	case errors.Is(context.Cause(timed), errCallTimeout):
@@ -139,7 +144,7 @@ func decodeError(raw eval.JSON) *eval.RPCError {
 		Message *string   `json:"message"`
 		Data    eval.JSON `json:"data"`
 	}
-	if json.Unmarshal(raw, &e) != nil || e.Code == nil || e.Message == nil {
+	if eval.DecodeExact(raw, &e) != nil || e.Code == nil || e.Message == nil {
 		return nil
 	}
 	return &eval.RPCError{Code: *e.Code, Message: *e.Message, Data: e.Data}
@@ -155,7 +160,7 @@ func judgeResult(raw eval.JSON, err error) (kind eval.OutcomeKind, wrong string)
 		IsError    eval.JSON `json:"isError"`
 		ResultType eval.JSON `json:"resultType"`
 	}
-	if json.Unmarshal(raw, &said) != nil {
+	if eval.DecodeExact(raw, &said) != nil {
 		return "", "a result that cannot be read: " + excerpt(string(raw))
 	}
 	if string(said.ResultType) == `"input_required"` && err != nil {
@@ -191,6 +196,7 @@ func (s *Session) judgeExchange(f *flight, err error) (eval.Reason, string, bool
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		return eval.ReasonUnauthorized, describe(e), true
 	case e.Status >= 300:
+		s.refused = e.Status
 		if e.Status == http.StatusNotFound && s.hadSession && s.client.GetSessionId() == "" {
 			// The client has forgotten the session as the specification asks
 			// (2025-11-25, basic/transports, session management).

@@ -50,6 +50,7 @@ type Session struct {
 	findings  []eval.Finding
 	loose     []eval.Finding // that belong to no attachment, not yet reported
 	stream    wire.Exchange  // the last exchange that was no flight's
+	refused   int            // the HTTP status of the last refusal
 	block     []byte         // lines of stdout that may make up one message
 	changes   int            // of the tool list
 	tools     map[string]bool

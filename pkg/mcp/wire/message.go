@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -66,7 +65,7 @@ func Parse(raw []byte) (Message, bool) {
 		Result  eval.JSON `json:"result"`
 		Error   eval.JSON `json:"error"`
 	}
-	if json.Unmarshal(raw, &env) != nil || env.JSONRPC != "2.0" || env.Method == "" && env.ID == nil {
+	if eval.DecodeExact(raw, &env) != nil || env.JSONRPC != "2.0" || env.Method == "" && env.ID == nil {
 		return Message{}, false
 	}
 	m := Message{
