@@ -64,18 +64,20 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	g.Go(func() error { return settled(base, sched.Run(base)) })
 	g.Go(func() error { return settled(base, pool.Run(base)) })
 
+	// The worker begins after the run was adopted, or it would be handed what a
+	// Redis still holds of the time before.
 	working, stopWork := context.WithCancel(base)
 	defer stopWork()
 	worked := make(chan struct{})
-	g.Go(func() error {
-		defer close(worked)
-		return hand.Run(working)
-	})
-
 	summary, err := func() (eval.Summary, error) {
 		if err := sched.Adopt(ctx, run, true); err != nil {
+			close(worked)
 			return eval.Summary{}, err
 		}
+		g.Go(func() error {
+			defer close(worked)
+			return hand.Run(working)
+		})
 		waiting, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		context.AfterFunc(base, func() { cancel(context.Cause(base)) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,13 @@ type SchedulerConfig struct {
 // stream and serves the API. It returns when every run is done, or with
 // ErrStopped when ctx ends.
 func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval.Run, obs Observer) error {
+	// One scheduler for each store: two would take each other's results from the
+	// stream.
+	unlock, err := lock(c.Home, "scheduler")
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	for _, r := range runs {
 		unlock, err := lock(c.Home, r.ID)
 		if err != nil {
@@ -95,13 +103,15 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 		}
 		return nil
 	})
-	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	err = g.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ErrStopped
+	case errors.Is(err, context.Canceled):
+		return nil // every run is done
+	default:
 		return err
 	}
-	if ctx.Err() != nil {
-		return ErrStopped
-	}
-	return nil
 }
 
 // serve serves HTTP until ctx ends.
@@ -131,7 +141,7 @@ type WorkerConfig struct {
 // Work is a farm's worker. It returns when ctx has ended and it has drained.
 func Work(ctx context.Context, c WorkerConfig) error {
 	blobs := httpblob.New(c.Blobs, c.Token, &http.Client{Timeout: time.Minute})
-	farm, err := blobs.Farm(ctx)
+	farm, err := join(ctx, blobs)
 	if err != nil {
 		return fmt.Errorf("join the farm at %s: %w", c.Blobs, err)
 	}
@@ -167,6 +177,23 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	err = g.Wait()
 	pool.Close()
 	return err
+}
+
+// join asks a scheduler which farm it has. One that does not listen is waited for:
+// it may be about to, or about to come back.
+func join(ctx context.Context, blobs *httpblob.Client) (httpblob.Farm, error) {
+	const patience = 30 * time.Second
+	for begun := time.Now(); ; {
+		farm, err := blobs.Farm(ctx)
+		if _, away := errors.AsType[*url.Error](err); !away || time.Since(begun) > patience {
+			return farm, err
+		}
+		select {
+		case <-ctx.Done():
+			return farm, err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // Token reads the farm's token from the state folder, making one if there is

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A LockedError says that another process carries a run out.
+// A LockedError says that another process carries a run out, or with Run
+// "scheduler" that it is the scheduler.
 type LockedError struct {
 	Run   string
 	Owner Owner
@@ -25,8 +26,11 @@ type Owner struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("run %s is being carried out by process %d on %s since %s",
-		e.Run, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
+	what := "run " + e.Run + " is being carried out by"
+	if e.Run == "scheduler" {
+		what = "this state folder has a scheduler:"
+	}
+	return fmt.Sprintf("%s process %d on %s since %s", what, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
 }
 
 // lookers is how often a lock is tried again: Locked holds it for a moment.

@@ -112,6 +112,36 @@ func TestFarmSurvivesKilling(t *testing.T) {
 	}
 }
 
+// A run that changes its Redis on the way, and comes back to one that still holds
+// jobs of the time before, does no finished trial again.
+func TestResumeOnAnOldRedisRepeatsNothing(t *testing.T) {
+	s := newShop(t)
+	s.file("suite.yaml", manySuite())
+	redis := redistest.Start(t)
+	p := s.start("run", "suite.yaml", "--redis", redis.URL(), "-n", "10", "--progress", "none", "-q")
+	eventually(t, "results are stored", func() bool { return s.done() > 50 || p.ended() })
+	p.kill()
+	p = s.start("resume", "latest", "--progress", "none", "-q")
+	before := s.done()
+	eventually(t, "more results are stored", func() bool { return s.done() > before+50 || p.ended() })
+	p.kill()
+	had := s.done()
+	out, _ := s.run("report", "latest", "-o", "jsonl=-")
+	if code := s.start("resume", "latest", "--redis", redis.URL(), "--progress", "none", "-q").wait(); code != 1 {
+		t.Fatalf("exit code %d, want 1", code)
+	}
+	after, _ := s.run("report", "latest", "-o", "jsonl=-")
+	kept := 0
+	for line := range strings.Lines(out) {
+		if strings.Contains(after, line) {
+			kept++
+		}
+	}
+	if kept < had {
+		t.Errorf("%d of %d stored results stand as they were, want all", kept, had)
+	}
+}
+
 // While a scheduler has a run, nobody else may carry it out.
 func TestSchedulerOwnsItsRun(t *testing.T) {
 	s := newShop(t)

@@ -38,12 +38,18 @@ is made and kept in the state folder.`,
 			if err != nil {
 				return err
 			}
+			// Before a run is made that nobody could carry out.
+			listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
+			if err != nil {
+				return fmt.Errorf("listen on %s: %w", f.listen, err)
+			}
+			defer listener.Close()
 			return c.withStore(ctx, func(s store.Store) error {
 				runs, err := f.runs(ctx, s, requests)
 				if err != nil {
 					return err
 				}
-				return f.schedule(ctx, c, s, runs)
+				return f.schedule(ctx, c, s, listener, runs)
 			})
 		},
 	}
@@ -108,9 +114,6 @@ func (f *scheduling) runs(ctx context.Context, s store.Store, requests []schedul
 		if err != nil {
 			return nil, err
 		}
-		if run.State == eval.RunDone {
-			return nil, usage("evalfarm report "+run.ID, "run %s is done already: %s", run.ID, run.Outcome)
-		}
 		runs = append(runs, run)
 	}
 	for _, req := range requests {
@@ -123,8 +126,9 @@ func (f *scheduling) runs(ctx context.Context, s store.Store, requests []schedul
 	return runs, nil
 }
 
-// schedule carries the runs to their ends and prints what they came to.
-func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, runs []eval.Run) error {
+// schedule carries the runs to their ends and prints what they came to, those
+// that are done already first.
+func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, listener net.Listener, runs []eval.Run) error {
 	outputs, err := parseOutputs(f.outputs, f.json)
 	if err != nil {
 		return err
@@ -137,30 +141,38 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, ru
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w", f.listen, err)
-	}
-	defer listener.Close()
-	for _, run := range runs {
-		fmt.Fprintf(c.env.Stderr, "%s  %s  %s  workers join at http://%s\n", run.ID, run.Suite, plural(run.Trials, "trial"), listener.Addr())
-	}
 	worst := eval.ExitOK
 	var failed error
-	err = app.Schedule(ctx, app.SchedulerConfig{
-		Config: conf, Listener: listener, Token: token,
-		Done: func(_ eval.Run, summary eval.Summary) {
-			err := c.conclude(ctx, outputs, f.quiet, s, summary)
-			if coded, ok := errors.AsType[*codeError](err); ok {
-				worst = worse(worst, coded.code)
-			} else if err != nil {
-				failed = errors.Join(failed, err)
+	conclude := func(summary eval.Summary) {
+		err := c.conclude(ctx, outputs, f.quiet, s, summary)
+		if coded, ok := errors.AsType[*codeError](err); ok {
+			worst = worse(worst, coded.code)
+		} else if err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	var live []eval.Run
+	for _, run := range runs {
+		if run.State == eval.RunDone {
+			summary, err := loadSummary(ctx, s, run)
+			if err != nil {
+				return err
 			}
-		},
-	}, s, runs, app.Observer{})
+			conclude(summary)
+			continue
+		}
+		live = append(live, run)
+		fmt.Fprintf(c.env.Stderr, "%s  %s  %s  workers join at http://%s\n", run.ID, run.Suite, plural(run.Trials, "trial"), listener.Addr())
+	}
+	if len(live) > 0 {
+		err = app.Schedule(ctx, app.SchedulerConfig{
+			Config: conf, Listener: listener, Token: token,
+			Done: func(_ eval.Run, summary eval.Summary) { conclude(summary) },
+		}, s, live, app.Observer{})
+	}
 	if errors.Is(err, app.ErrStopped) {
 		var resume strings.Builder
-		for _, r := range runs {
+		for _, r := range live {
 			resume.WriteString(" --resume " + r.ID)
 		}
 		fmt.Fprintf(c.env.Stderr, "stopped; continue with the same --redis and --listen: evalfarm scheduler%s\n", resume.String())

@@ -20,12 +20,15 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 		return err
 	}
 	r.run = run
-	r.summary = summary
-	close(r.done)
-	if err := s.queue.Forget(ctx, r.run.ID); err != nil {
+	// Before anybody is told: who waits may end the process.
+	forgetting, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := s.queue.Forget(forgetting, r.run.ID); err != nil {
 		// The verdict stands; what the queue still remembers expires by itself.
 		s.log.WarnContext(ctx, "forget run in the queue", "run", r.run.ID, "error", err)
 	}
+	r.summary = summary
+	close(r.done)
 	return nil
 }
 

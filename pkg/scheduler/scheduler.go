@@ -197,6 +197,10 @@ func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) erro
 		if _, err := s.store.Release(ctx, id); err != nil {
 			return fmt.Errorf("adopt run %s: %w", id, err)
 		}
+		// Whatever the queue remembers is of that time.
+		if err := s.queue.Forget(ctx, id); err != nil {
+			return away("adopt run "+id, err)
+		}
 	}
 	r := &running{run: run, snapshot: snap, done: make(chan struct{})}
 	if err := s.reload(ctx, r); err != nil {

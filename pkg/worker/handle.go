@@ -33,9 +33,13 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	t := &active{claim: claim, cancel: cancel}
 	w.begin(t)
 	defer w.end(t)
-	record := w.attempt(work, claim)
+	record, err := w.attempt(work, claim)
 
 	switch cause := context.Cause(work); {
+	case err != nil:
+		// What the trial is cannot be read from here, now. That is no attempt at it.
+		w.log.WarnContext(ctx, "give back", "trial", j.Key(), "error", err)
+		return errors.Join(w.giveBack(ctx, claim), &jobs.LaterError{After: 2 * time.Second})
 	case errors.Is(cause, errSuperseded):
 		return nil
 	case errors.Is(cause, errCancelled):
@@ -74,41 +78,42 @@ func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error 
 	}
 }
 
-// attempt makes the record of an attempt, whatever happens.
-func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) eval.Record {
+// attempt makes the record of an attempt, whatever happens. The error says that
+// there was none, because the trial could not be read.
+func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) (eval.Record, error) {
 	started := time.Now()
 	r := eval.Record{
 		UID: claim.UID, Run: claim.Job.Run, Ordinal: claim.Job.Ordinal, N: claim.Job.Attempt,
 		Worker: w.opts.ID, TraceID: telemetry.Current(ctx), Started: started.UTC(),
 	}
-	w.carryOut(ctx, claim, &r)
+	if err := w.carryOut(ctx, claim, &r); err != nil {
+		return eval.Record{}, err
+	}
 	r.Ended = time.Now().UTC()
 	if sent := claim.Job.Dispatched; sent > 0 {
 		// Two clocks: on a farm they may differ by more than the wait.
 		r.Result.Times.QueueMS = float64(max(0, started.UnixMilli()-sent))
 	}
 	r.Result.Times.TotalMS = float64(time.Since(started).Microseconds()) / 1000
-	return r
+	return r, nil
 }
 
 // carryOut fills in the outcome, the result and the blobs. A panic of ours is a
 // failure of the farm, never the end of the worker.
-func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) {
+func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", p)
-			*r = failed(*r, eval.ReasonFarm, fmt.Sprintf("panic: %v", p))
+			*r, err = failed(*r, eval.ReasonFarm, fmt.Sprintf("panic: %v", p)), nil
 		}
 	}()
 	p, err := w.plans.get(ctx, claim.Job.Header)
 	if err != nil {
-		*r = failed(*r, eval.ReasonFarm, err.Error())
-		return
+		return err
 	}
 	trial, c, err := p.trial(ctx, claim.Job)
 	if err != nil {
-		*r = failed(*r, eval.ReasonFarm, err.Error())
-		return
+		return err
 	}
 	if w.opts.Began != nil {
 		w.opts.Began(claim.UID, trial)
@@ -117,6 +122,7 @@ func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record)
 		defer w.opts.Ended(claim.UID)
 	}
 	w.solve(ctx, p, trial, c, r)
+	return nil
 }
 
 // failed turns a record into that of a failure of the farm.

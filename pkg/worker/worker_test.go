@@ -382,14 +382,31 @@ func TestCrashOfASharedSessionJudgesOnlyTheCulprit(t *testing.T) {
 			t.Errorf("trial %d: %s %s %s", r.Ordinal, r.Result.Verdict, r.Result.Reason, r.Result.Message)
 		}
 	}
-	crashed := 0
+	crashed, told := 0, 0
 	for _, r := range b.memory.records {
+		for _, f := range r.Result.Findings {
+			if f.Code == "repeated_alone" {
+				told++
+			}
+		}
 		if r.Result.Reason == eval.ReasonServerCrashed {
 			crashed++
 		}
 	}
 	if crashed != 1 {
 		t.Errorf("%d trials failed by the crash, want the culprit alone", crashed)
+	}
+	if told == 0 {
+		t.Error("no trial tells that it was repeated alone; a server that breaks under company must not pass in silence")
+	}
+}
+
+// A worker that cannot read what to do has tried nothing: the attempt goes back.
+func TestTrialThatCannotBeReadIsGivenBack(t *testing.T) {
+	b := setup(t, []eval.Case{active("a")})
+	b.place.jobs <- jobs.Job{Run: "r-1", Attempt: 1, Header: strings.Repeat("0", 64)}
+	if _, later := errors.AsType[*jobs.LaterError](b.handled()); !later || len(b.place.returned) != 1 || len(b.memory.records) != 0 {
+		t.Errorf("later %t, %d given back, %d records; want the attempt given back", later, len(b.place.returned), len(b.memory.records))
 	}
 }
 
