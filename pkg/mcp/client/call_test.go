@@ -142,7 +142,7 @@ func TestProfiles(t *testing.T) {
 	got := map[string]string{}
 	for _, name := range client.Profiles() {
 		var declared string
-		srv := friendly()
+		srv := friendly(t)
 		hooks := &server.Hooks{}
 		hooks.AddBeforeInitialize(func(_ context.Context, _ any, m *mcp.InitializeRequest) {
 			raw := eval.Encode(m.Params.Capabilities)
@@ -185,7 +185,7 @@ func TestElicitation(t *testing.T) {
 		"required": []any{"choice"},
 	}
 	var got map[string]any
-	srv := friendly()
+	srv := friendly(t)
 	srv.AddTool(mcp.NewTool("elicit"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		res, err := srv.RequestElicitation(ctx, mcp.ElicitationRequest{Params: mcp.ElicitationParams{Message: "?", RequestedSchema: schema}})
 		if err != nil {

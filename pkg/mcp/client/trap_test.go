@@ -308,7 +308,7 @@ func TestSSEAbuse(t *testing.T) {
 // T8: over Streamable HTTP the server can ask right after Open. T9: our answers
 // come at once, so the 30 s that mcp-go gives a handler do not matter.
 func TestTrapServerAsksOverHTTP(t *testing.T) {
-	ts := newStreamable(t, friendly())
+	ts := newStreamable(t, friendly(t))
 	for range 20 {
 		spec := urlSpec(ts, "")
 		spec.Profile = client.ProfileFull
@@ -378,7 +378,7 @@ func TestTrapOpenContextEnds(t *testing.T) {
 
 // T12: a call in this process obeys its context and survives a panic.
 func TestTrapInProcess(t *testing.T) {
-	srv := friendly()
+	srv := friendly(t)
 	release := make(chan struct{})
 	srv.AddTool(mcp.NewTool("stubborn"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		<-release
@@ -448,7 +448,7 @@ func TestTrapCloseIsQuiet(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	defer slog.SetDefault(before)
-	ts := httptest.NewServer(server.NewStreamableHTTPServer(friendly()))
+	ts := httptest.NewServer(server.NewStreamableHTTPServer(friendly(t)))
 	defer ts.Close()
 	full := urlSpec(ts.URL, "")
 	full.Profile = client.ProfileFull

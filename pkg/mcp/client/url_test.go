@@ -19,7 +19,11 @@ import (
 )
 
 // friendly is a well-behaved server made with mcp-go.
-func friendly() *server.MCPServer {
+func friendly(t *testing.T) *server.MCPServer {
+	t.Helper()
+	// Not every transport of mcp-go ends a handler with its request.
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) })
 	srv := server.NewMCPServer("friendly", "1.2", server.WithToolCapabilities(true), server.WithResourceCapabilities(false, true), server.WithElicitation(), server.WithRoots())
 	srv.EnableSampling()
 	srv.AddTool(mcp.NewTool("echo", mcp.WithString("text")), func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -29,8 +33,11 @@ func friendly() *server.MCPServer {
 		return mcp.NewToolResultError("must match"), nil
 	})
 	srv.AddTool(mcp.NewTool("stall"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+		select {
+		case <-ctx.Done():
+		case <-over:
+		}
+		return nil, context.Canceled
 	})
 	srv.AddTool(mcp.NewTool("panic"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		panic("boom")
@@ -107,7 +114,7 @@ func TestTransports(t *testing.T) {
 	}
 	for name, start := range serve {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, friendly())
+			s := start(t, friendly(t))
 			if got := s.Info(); got.Name != "friendly" || got.Version != "1.2" || got.Profile != client.ProfileBare {
 				t.Errorf("got info %+v, want friendly 1.2 bare", got)
 			}
@@ -171,7 +178,7 @@ func hasSent(a *client.Attachment, tool string) bool {
 
 // TestCrowd is 200 goroutines on one session: every answer must be the caller's.
 func TestCrowd(t *testing.T) {
-	ts := httptest.NewServer(server.NewStreamableHTTPServer(friendly()))
+	ts := httptest.NewServer(server.NewStreamableHTTPServer(friendly(t)))
 	defer ts.Close()
 	sessions := map[string]*client.Session{
 		"stdio": open(t, hostileSpec(t, "calls")),
