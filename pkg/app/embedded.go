@@ -40,14 +40,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	// The namespace holds the run as well: two embedded runs of one store may
 	// share a Redis, and must not take each other's trials.
 	queue := newQueue(c, b, s.ID()+"-"+run)
-	var sched *scheduler.Scheduler
-	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
-		sched.Stored(st)
-		if obs.Stored != nil {
-			obs.Stored(st)
-		}
-	}})
-	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
+	agg, sched := newScheduler(c, s, queue, obs.Stored)
 	id := workerID()
 	pool := c.sessions(s.ID(), id)
 	hand := worker.New(worker.Options{
@@ -106,6 +99,20 @@ func newQueue(c Config, b *broker.Broker, namespace string) *asynqjobs.Queue {
 		Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
 		Context: telemetry.Extract,
 	})
+}
+
+// newScheduler makes the aggregator of s and the scheduler that hears what it
+// stored. observe, when it is not nil, hears it next.
+func newScheduler(c Config, s store.Store, q *asynqjobs.Queue, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
+	var sched *scheduler.Scheduler
+	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
+		sched.Stored(st)
+		if observe != nil {
+			observe(st)
+		}
+	}})
+	sched = scheduler.New(s, q, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
+	return agg, sched
 }
 
 // direct is the sink of a farm in one process: straight to the store, then the

@@ -15,13 +15,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/evalfarm/evalfarm/pkg/aggregate"
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/blob/httpblob"
 	"github.com/evalfarm/evalfarm/pkg/broker"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
-	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
@@ -34,13 +32,13 @@ type SchedulerConfig struct {
 	// Token that workers must show.
 	Token string
 	// Done is told the summary of each run, one after the other.
-	Done func(eval.Run, eval.Summary)
+	Done func(eval.Summary)
 }
 
 // Schedule is a farm's scheduler: it keeps runs moving, takes results from the
 // stream and serves the API. It returns when every run is done, or with
 // ErrStopped when ctx ends.
-func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval.Run, obs Observer) error {
+func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval.Run) error {
 	// One scheduler for each store: two would take each other's results from the
 	// stream.
 	unlock, err := lock(c.Home, "scheduler")
@@ -61,14 +59,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	}
 	defer b.Close()
 	queue := newQueue(c.Config, b, s.ID())
-	var sched *scheduler.Scheduler
-	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
-		sched.Stored(st)
-		if obs.Stored != nil {
-			obs.Stored(st)
-		}
-	}})
-	sched = scheduler.New(s, queue, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
+	agg, sched := newScheduler(c.Config, s, queue, nil)
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,7 +89,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 				return err
 			}
 			if c.Done != nil {
-				c.Done(r, summary)
+				c.Done(summary)
 			}
 		}
 		return nil

@@ -173,7 +173,7 @@ type output struct {
 	path  string
 }
 
-// suffixes of the files that -o FORMAT writes when it names none.
+// suffix is how the file ends that -o FORMAT writes when it names none.
 func suffix(format string) string {
 	if format == "junit" {
 		return "xml"

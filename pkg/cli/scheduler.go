@@ -167,8 +167,8 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if len(live) > 0 {
 		err = app.Schedule(ctx, app.SchedulerConfig{
 			Config: conf, Listener: listener, Token: token,
-			Done: func(_ eval.Run, summary eval.Summary) { conclude(summary) },
-		}, s, live, app.Observer{})
+			Done: conclude,
+		}, s, live)
 	}
 	if errors.Is(err, app.ErrStopped) {
 		var resume strings.Builder
