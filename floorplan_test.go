@@ -18,16 +18,17 @@ const module = "github.com/evalfarm/evalfarm/"
 // not its neighbours. To add a package is to choose its floor here.
 var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
-	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact",
+	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25",
 	// First: contracts and pure rules.
-	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/mcp/wire pkg/telemetry",
+	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/mcp/wire pkg/telemetry pkg/llm pkg/similar",
 	// Second: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
+		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
 	// Third: the services.
 	"pkg/scheduler pkg/worker",
 	// Fourth: faces that are served.
-	"pkg/httpapi",
+	"pkg/httpapi pkg/stub",
 	// Fifth: the composition.
 	"pkg/app",
 	// Sixth: the command line.
@@ -45,6 +46,8 @@ var rooms = map[string]string{
 	"github.com/mark3labs/mcp-go":                "pkg/mcp/client internal/demo",
 	"github.com/santhosh-tekuri/jsonschema":      "pkg/schema",
 	"github.com/invopop/jsonschema":              "pkg/suite",
+	"github.com/anthropics/anthropic-sdk-go":     "pkg/llm/anthropic",
+	"github.com/openai/openai-go":                "pkg/llm/openai",
 	"gopkg.in/yaml.v3":                           "pkg/strictyaml",
 	"github.com/theory/jsonpath":                 "pkg/match",
 	"modernc.org/sqlite":                         "pkg/store/sqlitestore",

@@ -40,9 +40,20 @@ type Case struct {
 	// Catalog of a catalog case.
 	Catalog *Catalog `json:"catalog,omitempty"`
 
-	// Prompt and Checks of an agent case.
-	Prompt string  `json:"prompt,omitempty"`
+	// Prompt of an agent case: the first thing that the user says.
+	Prompt string `json:"prompt,omitempty"`
+	// Servers of an agent case that talks to other servers than Server alone.
+	Servers []string `json:"servers,omitempty"`
+	// Agent settings, those of the suite included.
+	Agent Agent `json:"agent,omitzero"`
+	// User is what the user's side does after the prompt. Nil says nothing more.
+	User   *User   `json:"user,omitempty"`
 	Checks []Check `json:"checks,omitempty"`
+	// Threshold is the least weighted mean of the checks' values with which a
+	// trial passes. Nil wants every check to pass.
+	Threshold *float64 `json:"threshold,omitempty"`
+	// Labels put the case into tables: label to value.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // Limits bound one trial. They are part of the task: a trial that reaches one
@@ -77,34 +88,4 @@ type Catalog struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Lock is the path of a tools.lock.json to compare the listing with.
 	Lock string `json:"lock,omitempty"`
-}
-
-// A Check is what must hold after an agent's trial, as data. Exactly one field
-// is set.
-type Check struct {
-	Called     *CallPattern     `json:"called,omitempty"`
-	NotCalled  *CallPattern     `json:"not_called,omitempty"`
-	Trajectory *TrajectoryCheck `json:"trajectory,omitempty"`
-	Contains   string           `json:"contains,omitempty"`
-	Judge      *JudgeCheck      `json:"judge,omitempty"`
-}
-
-// A CallPattern selects tool calls by name and, partially, by arguments.
-type CallPattern struct {
-	Tool      string `json:"tool"`
-	Arguments JSON   `json:"arguments,omitempty"`
-}
-
-// A TrajectoryCheck compares the calls that were made with expected ones.
-type TrajectoryCheck struct {
-	Match     string        `json:"match,omitempty"`
-	Threshold float64       `json:"threshold,omitempty"`
-	Calls     []CallPattern `json:"calls"`
-}
-
-// A JudgeCheck asks a model for a verdict on a rubric.
-type JudgeCheck struct {
-	Rubric string `json:"rubric"`
-	Model  string `json:"model,omitempty"`
-	Votes  int    `json:"votes,omitempty"`
 }

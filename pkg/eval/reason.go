@@ -38,6 +38,51 @@ const (
 	ReasonLimit Reason = "limit"
 )
 
+// Reasons of an agent's failure.
+const (
+	// ReasonNotDiscovered: the tool that was needed was never found: a search did
+	// not bring it up.
+	ReasonNotDiscovered Reason = "not_discovered"
+	// ReasonNotSelected: the tool was at hand, and the agent did not call it.
+	ReasonNotSelected Reason = "not_selected"
+	// ReasonUnwantedCall: the agent made a call that the check forbids.
+	ReasonUnwantedCall Reason = "unwanted_call"
+	// ReasonWrongArguments: the tool was called, with other arguments.
+	ReasonWrongArguments Reason = "wrong_arguments"
+	// ReasonWrongOrder: the calls were made, in another order.
+	ReasonWrongOrder Reason = "wrong_order"
+	// ReasonWrongAnswer: what the agent said is not what the check wants.
+	ReasonWrongAnswer Reason = "wrong_answer"
+	// ReasonGaveUp: the agent said nothing, or made no call at all.
+	ReasonGaveUp Reason = "gave_up"
+	// ReasonRepeatedCall: the agent made the same call too often.
+	ReasonRepeatedCall Reason = "repeated_call"
+	// ReasonTooMuch: the trial took more than the check allows.
+	ReasonTooMuch Reason = "too_much"
+	// ReasonSensitiveData: secrets or personal data where none may be.
+	ReasonSensitiveData Reason = "sensitive_data"
+	// ReasonWrongState: the outside state is not what the check wants.
+	ReasonWrongState Reason = "wrong_state"
+	// ReasonJudgedBad: a judge says no.
+	ReasonJudgedBad Reason = "judged_bad"
+)
+
+// Reasons of a trial that is not judged.
+const (
+	// ReasonAwaitingJudge: no judge has spoken yet.
+	ReasonAwaitingJudge Reason = "awaiting_judge"
+	// ReasonJudgeFailed: the judge could not be reached.
+	ReasonJudgeFailed Reason = "judge_failed"
+	// ReasonJudgeRefused: the judge would not answer.
+	ReasonJudgeRefused Reason = "judge_refused"
+	// ReasonJudgeMalformed: the judge's answer holds no verdict.
+	ReasonJudgeMalformed Reason = "judge_malformed"
+	// ReasonJudgeTied: the judge's votes are as many for as against.
+	ReasonJudgeTied Reason = "judge_tied"
+	// ReasonNoJudge: the check needs a judge, and the suite names none.
+	ReasonNoJudge Reason = "no_judge"
+)
+
 // Reasons of a server that misbehaved after initialize succeeded. In script and
 // catalog cases they are a fail, because the server is under test.
 const (
@@ -73,6 +118,19 @@ const (
 	ReasonUnreachable Reason = "unreachable"
 	// ReasonUnauthorized: the server refuses the credentials.
 	ReasonUnauthorized Reason = "unauthorized"
+	// ReasonModelUnavailable: the model could not be reached, or had no room for
+	// us for too long.
+	ReasonModelUnavailable Reason = "model_unavailable"
+	// ReasonModelUnauthorized: the provider refuses the key.
+	ReasonModelUnauthorized Reason = "model_unauthorized"
+	// ReasonModelQuota: the provider's credit or quota is spent.
+	ReasonModelQuota Reason = "model_quota"
+	// ReasonModelRefused: the provider refuses the request itself.
+	ReasonModelRefused Reason = "model_bad_request"
+	// ReasonReplayMiss: the call to be replayed was not recorded.
+	ReasonReplayMiss Reason = "replay_miss"
+	// ReasonScorerFailed: a check could not be decided.
+	ReasonScorerFailed Reason = "scorer_failed"
 	// ReasonSecretMissing: this worker has no value for a secret.
 	ReasonSecretMissing Reason = "secret_missing"
 	// ReasonWorkerLost: the worker's claim expired too often.
@@ -92,7 +150,9 @@ const (
 func (r Reason) Infra() bool {
 	switch r {
 	case ReasonStartFailed, ReasonStartExited, ReasonStartTimeout, ReasonStartRefused,
-		ReasonUnreachable, ReasonUnauthorized, ReasonSecretMissing, ReasonWorkerLost, ReasonFarm:
+		ReasonUnreachable, ReasonUnauthorized, ReasonSecretMissing, ReasonWorkerLost, ReasonFarm,
+		ReasonModelUnavailable, ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss,
+		ReasonScorerFailed:
 		return true
 	default:
 		return false
@@ -103,7 +163,8 @@ func (r Reason) Infra() bool {
 // that trying again is only a delay.
 func (r Reason) Permanent() bool {
 	switch r {
-	case ReasonStartFailed, ReasonStartRefused, ReasonUnauthorized, ReasonSecretMissing:
+	case ReasonStartFailed, ReasonStartRefused, ReasonUnauthorized, ReasonSecretMissing,
+		ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss:
 		return true
 	default:
 		return false

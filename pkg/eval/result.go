@@ -10,7 +10,12 @@ type Result struct {
 	Stop    StopReason `json:"stop,omitempty"`
 	Scores  []Score    `json:"scores,omitempty"`
 	Counts  Counts     `json:"counts"`
-	Times   Times      `json:"times"`
+	// Usage of the agent's model, of the model that plays the user, and of
+	// judges, each apart.
+	Usage      Usage `json:"usage,omitzero"`
+	UserUsage  Usage `json:"user_usage,omitzero"`
+	JudgeUsage Usage `json:"judge_usage,omitzero"`
+	Times      Times `json:"times"`
 	// Tools holds the latency of every call by tool name, for percentiles over
 	// a run without opening trajectories.
 	Tools    []ToolUse  `json:"tools,omitempty"`
@@ -48,6 +53,20 @@ type Counts struct {
 	// ContextTokens estimates what the answers would cost in a context:
 	// (bytes+3)/4. It is no tokenizer's count.
 	ContextTokens int `json:"context_tokens"`
+
+	// Of an agent. InvalidCalls went back to the model uncalled: an unknown tool,
+	// arguments that are no JSON or break the tool's schema.
+	InvalidCalls int `json:"invalid_calls,omitempty"`
+	// ToolSearches are calls of the tool that searches for tools.
+	ToolSearches int `json:"tool_searches,omitempty"`
+	// InitialToolTokens and LoadedToolTokens estimate what tool definitions cost
+	// in the context: those of the first turn, and those that a search added.
+	InitialToolTokens int `json:"initial_tool_tokens,omitempty"`
+	LoadedToolTokens  int `json:"loaded_tool_tokens,omitempty"`
+	// CutResults are tool results that the model was not shown whole.
+	CutResults int `json:"cut_results,omitempty"`
+	// Injections are tool results that try to instruct the model or a judge.
+	Injections int `json:"injections,omitempty"`
 }
 
 // Times of one trial, in milliseconds, each kind apart.
@@ -57,6 +76,7 @@ type Times struct {
 	BackoffMS     float64 `json:"backoff_ms"`
 	ServerStartMS float64 `json:"server_start_ms"`
 	ModelMS       float64 `json:"model_ms"`
+	UserMS        float64 `json:"user_ms,omitempty"`
 	ToolMS        float64 `json:"tool_ms"`
 	JudgeMS       float64 `json:"judge_ms"`
 	// TotalMS from claim to commit.

@@ -11,6 +11,11 @@ type Score struct {
 	Pass  bool    `json:"pass"`
 	// Warning marks a score that is shown and decides nothing.
 	Warning bool `json:"warning,omitempty"`
+	// Weight of a check that has one of its own.
+	Weight *float64 `json:"weight,omitempty"`
+	// Pending marks the check of a judge that has not spoken, or could not: the
+	// Reason says which.
+	Pending bool `json:"pending,omitempty"`
 	// Reason and Message of a score that did not pass.
 	Reason  Reason `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -21,4 +26,22 @@ type Score struct {
 	LatencyMS float64 `json:"latency_ms,omitempty"`
 	// Tool or URI that the step used.
 	Target string `json:"target,omitempty"`
+	// At is the place in the trajectory that decided, such as "turn 3, call 1".
+	At string `json:"at,omitempty"`
+	// Differences of a trajectory, one line each: Missing, Extra, Out of order,
+	// Argument mismatch.
+	Differences []string `json:"differences,omitempty"`
+	// Parts are the scores of a group.
+	Parts []Score `json:"parts,omitempty"`
+	// Votes of a judge.
+	Votes []Vote `json:"votes,omitempty"`
+}
+
+// A Vote is what a judge said once.
+type Vote struct {
+	// Pass is nil when the judge gave no verdict; Reason says why.
+	Pass   *bool   `json:"pass"`
+	Value  float64 `json:"value"`
+	Text   string  `json:"text,omitempty"`
+	Reason Reason  `json:"reason,omitempty"`
 }

@@ -61,18 +61,3 @@ const (
 	// IsolationTrial starts a fresh session for every attempt.
 	IsolationTrial Isolation = "trial"
 )
-
-// A Model is one language model as a suite declares it.
-type Model struct {
-	Provider    string   `json:"provider"`
-	Model       string   `json:"model,omitempty"`
-	Temperature *float64 `json:"temperature,omitempty"`
-	// Script is the policy file of the scripted provider.
-	Script string `json:"script,omitempty"`
-	Rate   *Rate  `json:"rate,omitempty"`
-}
-
-// A Rate bounds how fast a model may be called.
-type Rate struct {
-	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
-}

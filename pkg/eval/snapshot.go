@@ -14,6 +14,7 @@ type Snapshot struct {
 	Dir      string            `json:"dir,omitempty"`
 	Git      *Git              `json:"git,omitempty"`
 	Servers  map[string]Server `json:"servers,omitempty"`
+	Models   map[string]Model  `json:"models,omitempty"`
 	Axes     []Axis            `json:"axes,omitempty"`
 	Variants []Variant         `json:"variants"`
 	Cases    []CaseRef         `json:"cases"`
@@ -30,6 +31,8 @@ type CaseRef struct {
 	Kind     Kind     `json:"kind"`
 	Tags     []string `json:"tags,omitempty"`
 	Workflow bool     `json:"workflow,omitempty"`
+	// Labels put the case into tables: label to value.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Blob is the sha256 of the case's canonical JSON.
 	Blob string `json:"blob"`
 }

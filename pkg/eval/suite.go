@@ -45,6 +45,8 @@ type Point struct {
 	// Env is added to command servers, Headers to URL servers.
 	Env     map[string]string `json:"env,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	// Agent settings of agent cases.
+	Agent Agent `json:"agent,omitzero"`
 }
 
 // An Exclusion is a partial variant, optionally with a tag; matching cells do

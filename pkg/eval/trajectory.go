@@ -4,15 +4,26 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"time"
 )
 
 // A Trajectory is what one attempt did, in order: turns with their tool calls
 // and results. Checks look at nothing else.
 type Trajectory struct {
-	Turns []Turn `json:"turns"`
+	// System prompt and prompt of an agent, with their placeholders filled.
+	System string `json:"system,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	Turns  []Turn `json:"turns"`
+	// Answer is what the agent said last.
+	Answer string `json:"answer,omitempty"`
+	// Tools that the agent was given, by the names that it knows them by.
+	Tools []OfferedTool `json:"tools,omitempty"`
 	// Server is what the server said of itself at initialize.
 	Server ServerInfo `json:"server,omitzero"`
+	// Servers of an agent case that talks to several, by name.
+	Servers map[string]ServerInfo `json:"servers,omitempty"`
 	// Listing of a catalog case.
 	Listing *Listing `json:"listing,omitempty"`
 	// Findings are oddities that decided nothing, such as noise on stdout.
@@ -24,10 +35,11 @@ type Trajectory struct {
 	Exit string `json:"exit,omitempty"`
 }
 
-// Hash is the sha256, in hex, of what the server was asked and what it answered,
-// byte for byte. Two attempts that did the same have the same hash: times are
-// left out, and so is what we say ourselves of an attempt (details, findings,
-// the server's stderr and its exit), whose words depend on timing.
+// Hash is the sha256, in hex, of what the agent and the user said, what the
+// server was asked and what it answered, byte for byte. Two attempts that did the same have the same hash: times are
+// left out, and so are the tokens and ids of a provider and what we say
+// ourselves of an attempt (details, findings, the server's stderr and its exit),
+// whose words depend on timing.
 func (t Trajectory) Hash() string {
 	h := sha256.New()
 	var size [8]byte
@@ -48,13 +60,19 @@ func (t Trajectory) Hash() string {
 		listing = t.Listing.Fingerprint
 	}
 	text(listing)
+	text(t.System, t.Prompt, t.Answer)
+	for _, name := range slices.Sorted(maps.Keys(t.Servers)) {
+		s := t.Servers[name]
+		text(name, s.Name, s.Version, s.Protocol, s.Profile)
+	}
 	number(len(t.Turns))
 	for _, turn := range t.Turns {
-		text(turn.Step)
+		text(turn.Step, turn.User, turn.Text)
 		number(len(turn.Calls))
 		for _, c := range turn.Calls {
 			o := c.Outcome
-			text(c.Method, c.Tool, c.URI, string(c.Arguments), string(o.Kind), string(o.Reason), string(o.Result))
+			text(c.Method, c.Server, c.Tool, c.URI, string(c.Arguments), c.RawArguments, c.Invalid)
+			text(string(o.Kind), string(o.Reason), string(o.Result))
 			if o.Error == nil {
 				number(0)
 				continue
@@ -68,17 +86,53 @@ func (t Trajectory) Hash() string {
 }
 
 // A Turn is one step of a script with the calls that it took: one, or more when
-// it polls or follows pages.
+// it polls or follows pages. For an agent it is one answer of the model and the
+// calls that it asked for.
 type Turn struct {
 	// Step is the id of the scripted step.
-	Step  string     `json:"step,omitempty"`
-	Calls []ToolCall `json:"calls,omitempty"`
+	Step string `json:"step,omitempty"`
+	// User is what the user said before the turn; the first turn has the prompt.
+	User string `json:"user,omitempty"`
+	// Text is what the model said, Reasoning what it thought aloud.
+	Text      string     `json:"text,omitempty"`
+	Reasoning string     `json:"reasoning,omitempty"`
+	Calls     []ToolCall `json:"calls,omitempty"`
+	// Generation tells how the model's answer came about.
+	Generation *Generation `json:"generation,omitempty"`
+}
+
+// A Generation is one call to a model, in numbers.
+type Generation struct {
+	// Model as the provider named it in its answer.
+	Model string `json:"model,omitempty"`
+	ID    string `json:"id,omitempty"`
+	// Stop is the provider's word for why the answer ended.
+	Stop      string  `json:"stop,omitempty"`
+	Usage     Usage   `json:"usage"`
+	LatencyMS float64 `json:"latency_ms"`
+	// WaitedMS was spent waiting out rate limits and overload, in Tries tries.
+	WaitedMS float64 `json:"waited_ms,omitempty"`
+	Tries    int     `json:"tries,omitempty"`
+}
+
+// An OfferedTool is a tool as an agent sees it.
+type OfferedTool struct {
+	// Name that the agent knows it by; Server and Tool say what it is.
+	Name   string `json:"name"`
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	// Schema is the tool's raw inputSchema.
+	Schema JSON `json:"schema,omitempty"`
 }
 
 // A ToolCall is one request to a server and its outcome.
 type ToolCall struct {
-	// Method is "tools/call" or "resources/read".
+	// Method is "tools/call" or "resources/read"; for an agent also MethodSearch.
 	Method string `json:"method"`
+	// ID is the model's own for the call.
+	ID string `json:"id,omitempty"`
+	// Server that was called, in an agent case.
+	Server string `json:"server,omitempty"`
 	// Tool is the tool's name; URI that of the resource.
 	Tool      string  `json:"tool,omitempty"`
 	URI       string  `json:"uri,omitempty"`
@@ -86,7 +140,18 @@ type ToolCall struct {
 	Outcome   Outcome `json:"outcome"`
 	// Poll is true for every call of a repeat_until but the first.
 	Poll bool `json:"poll,omitempty"`
+	// Invalid is why an agent's call was not made: it went back to the model as
+	// an error, and no server saw it.
+	Invalid string `json:"invalid,omitempty"`
+	// RawArguments is what the model wrote when it was no JSON object.
+	RawArguments string `json:"raw_arguments,omitempty"`
+	// CutBytes is how many bytes of the result the model was not shown.
+	CutBytes int `json:"cut_bytes,omitempty"`
 }
+
+// MethodSearch is the method of a call to the tool that searches for tools,
+// which no server sees.
+const MethodSearch = "tools/search"
 
 // An Outcome is what came back from one request.
 type Outcome struct {

@@ -44,4 +44,24 @@ const (
 	StopCancelled StopReason = "cancelled"
 	// StopNotStarted: the server under test could not be reached.
 	StopNotStarted StopReason = "not_started"
+
+	// Of an agent, beside the limits above.
+
+	// StopTurnLimit, StopTokenLimit, StopCostLimit: the trial's own limit on
+	// turns, tokens or money was reached.
+	StopTurnLimit  StopReason = "turn_limit"
+	StopTokenLimit StopReason = "token_limit"
+	StopCostLimit  StopReason = "cost_limit"
+	// StopLoop: the agent made the same call again and again.
+	StopLoop StopReason = "loop"
+	// StopUser: the model that plays the user ended the conversation.
+	StopUser StopReason = "user_stop"
+	// StopRefused: the provider's content filter, or the model itself, refused.
+	StopRefused StopReason = "refused"
+	// StopOutputLimit: an answer was cut by the model's own limit.
+	StopOutputLimit StopReason = "output_limit"
+	// StopContextLimit: the conversation no longer fits the model.
+	StopContextLimit StopReason = "context_limit"
+	// StopModelLost: the model could not be reached any more.
+	StopModelLost StopReason = "model_lost"
 )

@@ -20,14 +20,18 @@ func (b *build) checks(list []checkFile) []eval.Check {
 			b.report(f.Node().Pos, fmt.Sprintf("a check is exactly one of its keys, not %d", n), "one list item for each check")
 			continue
 		}
-		c := eval.Check{Called: pattern(f.Called), NotCalled: pattern(f.NotCalled)}
+		c := eval.Check{NotCalled: pattern(f.NotCalled)}
+		if p := pattern(f.Called); p != nil {
+			c.Called = &eval.CallCheck{CallPattern: *p}
+		}
 		if f.Contains != nil {
-			c.Contains = *f.Contains
+			c.Text = &eval.TextCheck{Contains: f.Contains}
 		}
 		if t := f.Trajectory; t != nil {
-			c.Trajectory = &eval.TrajectoryCheck{Match: string(t.Match)}
+			c.Trajectory = &eval.TrajectoryCheck{Match: eval.Match(t.Match)}
 			if t.Threshold != nil {
-				c.Trajectory.Threshold = float64(*t.Threshold)
+				threshold := float64(*t.Threshold)
+				c.Threshold = &threshold
 			}
 			for i := range t.Calls {
 				c.Trajectory.Calls = append(c.Trajectory.Calls, *pattern(&t.Calls[i]))

@@ -9,7 +9,7 @@ func (b *build) models() {
 		if m.Provider == "" {
 			b.report(at.Pos, `missing key "provider"`, "who serves the model: anthropic, openai, scripted, …")
 		}
-		out := eval.Model{Provider: m.Provider, Model: m.Model, Temperature: m.Temperature, Script: m.Script}
+		out := eval.Model{Provider: eval.Provider(m.Provider), Model: m.Model, Sampling: eval.Sampling{Temperature: m.Temperature}, Script: m.Script}
 		if m.Rate != nil {
 			out.Rate = &eval.Rate{RequestsPerMinute: int(m.Rate.RequestsPerMinute)}
 		}
