@@ -9,7 +9,9 @@ type Result struct {
 	Message string     `json:"message,omitempty"`
 	Stop    StopReason `json:"stop,omitempty"`
 	Scores  []Score    `json:"scores,omitempty"`
-	Counts  Counts     `json:"counts"`
+	// Threshold of the case, which folding the scores again needs.
+	Threshold *float64 `json:"threshold,omitempty"`
+	Counts    Counts   `json:"counts"`
 	// Usage of the agent's model, of the model that plays the user, and of
 	// judges, each apart.
 	Usage      Usage `json:"usage,omitzero"`

@@ -22,7 +22,13 @@ type Run struct {
 	Attempts int `json:"attempts"`
 	MaxLost  int `json:"max_lost"`
 	// Priority weighs the run against others on the same farm; 1 is usual.
-	Priority int        `json:"priority"`
+	Priority int `json:"priority"`
+	// Grading is the id of the grading whose scores count, if the run has judge
+	// checks. Parent is set for a grading: the run that it scores. A grading is
+	// kept and carried out like a run, with an ordinal for each trial that it
+	// scores.
+	Grading  string     `json:"grading,omitempty"`
+	Parent   string     `json:"parent,omitempty"`
 	Outcome  RunOutcome `json:"outcome,omitempty"`
 	Verdict  RunVerdict `json:"verdict,omitempty"`
 	ExitCode int        `json:"exit_code"`

@@ -31,11 +31,25 @@ type Score struct {
 	// Differences of a trajectory, one line each: Missing, Extra, Out of order,
 	// Argument mismatch.
 	Differences []string `json:"differences,omitempty"`
-	// Parts are the scores of a group.
-	Parts []Score `json:"parts,omitempty"`
+	// Group says what Parts are to the score of a group: GroupAny or GroupAll. With
+	// Not the group is turned around; Threshold is the value with which it passes.
+	Group     Group    `json:"group,omitempty"`
+	Parts     []Score  `json:"parts,omitempty"`
+	Not       bool     `json:"not,omitempty"`
+	Threshold *float64 `json:"threshold,omitempty"`
 	// Votes of a judge.
 	Votes []Vote `json:"votes,omitempty"`
 }
+
+// A Group says how a score follows from its parts.
+type Group string
+
+const (
+	// GroupAny passes if one of its parts does, with the best value.
+	GroupAny Group = "any"
+	// GroupAll passes if every part does, with the weighted mean of their values.
+	GroupAll Group = "all"
+)
 
 // A Vote is what a judge said once.
 type Vote struct {

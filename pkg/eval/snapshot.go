@@ -21,6 +21,20 @@ type Snapshot struct {
 	Plan     Plan              `json:"plan"`
 	Gate     Gate              `json:"gate,omitzero"`
 	Validity Validity          `json:"validity,omitzero"`
+	// Grading is set in the snapshot of a grading.
+	Grading *Grading `json:"grading,omitempty"`
+}
+
+// A Grading is one pass of scoring over the stored trials of a run. The first
+// belongs to the run itself; judging again adds another.
+type Grading struct {
+	Run string `json:"run"`
+	// Rubric judges every trial by this one instead of the rubrics of its case.
+	Rubric string `json:"rubric,omitempty"`
+	// Model judges instead of the models that the checks name.
+	Model string `json:"model,omitempty"`
+	// By says who scored when it was no judge: a reviewer, an oracle.
+	By string `json:"by,omitempty"`
 }
 
 // A CaseRef is a case in a snapshot: what lists need, and the blob that holds
