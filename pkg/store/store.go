@@ -42,6 +42,8 @@ type Trial struct {
 	NotBefore time.Time
 	// HoldMicroUSD is the money held for the current attempt.
 	HoldMicroUSD int64
+	// Subject is the sha256 of the trajectory that a trial of a grading scores.
+	Subject string
 	// Failures and Losses count earlier attempts that the farm failed or lost
 	// since the trial was last asked to run.
 	Failures int
@@ -51,7 +53,8 @@ type Trial struct {
 	Reported bool
 }
 
-// A Row is the standing result of a trial.
+// A Row is the standing result of a trial, with the scores of the run's grading
+// folded in.
 type Row struct {
 	Ordinal int
 	// UID and N of the attempt that carries the result.
@@ -96,6 +99,9 @@ type Stored struct {
 	// and for a record that was stored before.
 	Final  bool
 	Result eval.Result
+	// Parent is the run whose trial was scored, when Run is a grading. Result is
+	// then that of the trial, folded.
+	Parent string
 }
 
 // A RunFilter selects runs, newest first.
@@ -150,17 +156,26 @@ type Blobs interface {
 
 // Runs is the table of runs, with the rows of their cells.
 type Runs interface {
-	// CreateRun stores a run with its header and case blobs, in one step.
-	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error
-	// Run returns a run by its full id, or ErrNotFound.
+	// CreateRun stores a run with its header and case blobs, in one step. A
+	// grading that the run names is stored with it.
+	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, gradings ...eval.Run) error
+	// CreateGrading stores a further grading of a run. It scores the trials that
+	// have judge checks; those that are judged already keep what the run's current
+	// grading says, unless all is set. It returns how many trials are to be scored.
+	CreateGrading(ctx context.Context, g eval.Run, blobs []eval.Blob, all bool) (int, error)
+	// Run returns a run or a grading by its full id, or ErrNotFound.
 	Run(ctx context.Context, id string) (eval.Run, error)
+	// ListRuns returns runs without gradings; Gradings those of one run, oldest
+	// first.
 	ListRuns(ctx context.Context, f RunFilter) ([]eval.Run, error)
+	Gradings(ctx context.Context, run string) ([]eval.Run, error)
 	// SetState moves a run to a state, and adds an event.
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	// SetControl records what a person wants of a run.
 	SetControl(ctx context.Context, run string, c eval.Control) error
 	// Finish stores the outcome, verdict, exit code and summary of a run, makes
-	// it done, and adds an event.
+	// it done, and adds an event. A grading that is complete becomes its run's
+	// current one.
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
 	// Events returns events of a run (of all runs for "") after a sequence
 	// number, at most limit.
@@ -171,7 +186,8 @@ type Runs interface {
 type Trials interface {
 	// Dispatch writes marks and the run's new cursor in one step.
 	Dispatch(ctx context.Context, run string, marks []Mark, cursor int) error
-	// Outstanding returns the trials that are not done, by ordinal.
+	// Outstanding returns the trials that are not done, by ordinal: all that are
+	// dispatched, and the first few thousand that wait.
 	Outstanding(ctx context.Context, run string) ([]Trial, error)
 	// Next makes attempt n+1 of a trial due at a time, if n is still its current
 	// attempt and no result stands. It is how the scheduler answers a failed or
@@ -181,7 +197,8 @@ type Trials interface {
 	// number, for a run whose former owner is known to be gone.
 	Release(ctx context.Context, run string) (int, error)
 	// Retry makes every trial with one of the verdicts due again, clears its
-	// standing result and takes a done run back to running. It returns how many.
+	// standing result, with what a judge said of it, and takes a done run back to
+	// running. It returns how many.
 	Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error)
 }
 

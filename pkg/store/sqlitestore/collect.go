@@ -37,14 +37,16 @@ func (db *DB) Collect(ctx context.Context, before time.Time, dryRun bool) (store
 }
 
 const (
-	oldRun = `state = 'done' AND finished < ?1`
+	// A grading goes with its run. A run stays while it is being judged.
+	oldRun = `EXISTS (SELECT 1 FROM runs o WHERE o.id = coalesce(nullif(r.parent, ''), r.id) AND o.state = 'done' AND o.finished < ?1
+		AND NOT EXISTS (SELECT 1 FROM runs g WHERE g.parent = o.id AND g.state <> 'done' AND g.created >= ?1))`
 	// A run that Collect has taken out of the list needs nothing any more.
 	oldBlob = `b.put < ?1 AND NOT EXISTS (SELECT 1 FROM run_blobs n JOIN runs r ON r.id = n.run
-		WHERE n.sha256 = b.sha256 AND NOT (r.state = 'done' AND r.finished < ?1))`
+		WHERE n.sha256 = b.sha256 AND NOT ` + oldRun + `)`
 )
 
 func (db *DB) collectable(ctx context.Context, before time.Time) (c store.Collected, err error) {
-	err = db.read.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE `+oldRun, micros(before)).Scan(&c.Runs)
+	err = db.read.QueryRowContext(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
 	if err != nil {
 		return c, err
 	}
@@ -55,16 +57,14 @@ func (db *DB) collectable(ctx context.Context, before time.Time) (c store.Collec
 
 func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected, err error) {
 	err = db.change(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO collected (run) SELECT id FROM runs WHERE `+oldRun, micros(before))
+		err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
 		if err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, `DELETE FROM runs WHERE `+oldRun, micros(before))
-		if err != nil {
+		if _, err = tx.ExecContext(ctx, `INSERT INTO collected (run) SELECT id FROM runs r WHERE `+oldRun, micros(before)); err != nil {
 			return err
 		}
-		n, err := res.RowsAffected()
-		c.Runs = int(n)
+		_, err = tx.ExecContext(ctx, `DELETE FROM runs WHERE id IN (SELECT run FROM collected)`)
 		return err
 	})
 	if err != nil {

@@ -44,11 +44,11 @@ func (db *DB) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, err
 	err := db.change(ctx, func(tx *sql.Tx) error {
 		c := committer{batch: newBatch(tx), now: time.Now(), limits: map[string]*limits{}}
 		for i, r := range recs {
-			final, err := c.commit(ctx, r, bodies[i])
+			stored, err := c.commit(ctx, r, bodies[i])
 			if err != nil {
 				return fmt.Errorf("attempt %s at trial %s:%d: %w", r.UID, r.Run, r.Ordinal, err)
 			}
-			out[i] = store.Stored{Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Outcome: r.Outcome, Final: final, Result: r.Result}
+			out[i] = stored
 		}
 		return nil
 	})
@@ -105,22 +105,38 @@ type committer struct {
 	limits map[string]*limits // by run; nil for a run that does not exist
 }
 
-// limits of a run, and its grading by the workers' checks.
+// limits of a run, and what it is to its gradings.
 type limits struct {
+	id                string
 	attempts, maxLost int
-	grading           int64 // 0 until one is needed
+	scored            int64  // its row in gradings; 0 until one is needed
+	current           string // its current grading
+	parent            string // the run that it scores, if it is a grading
 }
 
-// commit stores one record and says whether its result now stands.
-func (c *committer) commit(ctx context.Context, r eval.Record, body string) (bool, error) {
+// commit stores one record and says what became of it.
+func (c *committer) commit(ctx context.Context, r eval.Record, body string) (store.Stored, error) {
+	stored := store.Stored{Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Outcome: r.Outcome, Result: r.Result}
 	lim, err := c.limitsOf(ctx, r.Run)
 	if lim == nil || err != nil {
-		return false, err
+		return stored, err
 	}
+	if stored.Parent = lim.parent; lim.parent != "" {
+		if stored.Result, err = c.fold(ctx, r, lim); err != nil {
+			return stored, err
+		}
+	}
+	stored.Final, err = c.attempt(ctx, r, stored.Result.Verdict, body, lim)
+	return stored, err
+}
+
+// attempt stores a record as an attempt with the verdict of its trial, and says
+// whether its result now stands.
+func (c *committer) attempt(ctx context.Context, r eval.Record, verdict eval.Verdict, body string, lim *limits) (bool, error) {
 	res, err := c.batch.ExecContext(ctx, `
 		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, trace_id, started, ended)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
-		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, r.Result.Verdict, r.Result.Reason, r.Result.Message,
+		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, verdict, r.Result.Reason, r.Result.Message,
 		r.CostMicroUSD, r.TraceID, micros(r.Started), micros(r.Ended))
 	if err != nil {
 		return false, err
@@ -163,11 +179,11 @@ func (c *committer) commit(ctx context.Context, r eval.Record, body string) (boo
 			t.Failures, t.Losses, r.Run, r.Ordinal)
 		return false, err
 	}
-	return true, c.stand(ctx, r, body, lim)
+	return true, c.stand(ctx, r, verdict, body, lim)
 }
 
 // stand makes the record's result the one of its trial.
-func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *limits) error {
+func (c *committer) stand(ctx context.Context, r eval.Record, verdict eval.Verdict, body string, lim *limits) error {
 	b := c.batch
 	if _, err := b.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = 0, hold = 0 WHERE run = ? AND ordinal = ?`,
 		r.UID, r.Run, r.Ordinal); err != nil {
@@ -177,10 +193,13 @@ func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *
 		return err
 	}
 	if _, err := b.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
-		r.Run, r.Result.Verdict); err != nil {
+		r.Run, verdict); err != nil {
 		return err
 	}
 	if err := c.grade(ctx, r, lim); err != nil {
+		return err
+	}
+	if err := c.await(ctx, r, lim); err != nil {
 		return err
 	}
 	if err := putBlobs(ctx, b, r.Blobs); err != nil {
@@ -193,16 +212,23 @@ func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *
 	if err := needBlobs(ctx, b, r.Run, needed...); err != nil {
 		return err
 	}
-	return addEvent(ctx, b, eval.Event{Run: r.Run, Kind: "result", At: c.now, Ordinal: r.Ordinal, Verdict: r.Result.Verdict})
+	of := r.Run
+	if lim.parent != "" {
+		of = lim.parent
+		if err := c.recount(ctx, lim, verdict); err != nil {
+			return err
+		}
+	}
+	return addEvent(ctx, b, eval.Event{Run: of, Kind: "result", At: c.now, Ordinal: r.Ordinal, Verdict: verdict})
 }
 
 // grade stores the scores that the worker's checks gave.
 func (c *committer) grade(ctx context.Context, r eval.Record, lim *limits) error {
 	for i, s := range r.Result.Scores {
-		if lim.grading == 0 {
+		if lim.scored == 0 {
 			err := c.batch.queryRow(ctx, `
 				INSERT INTO gradings (run, name, created) VALUES (?, 'checks', ?)
-				ON CONFLICT (run, name) DO UPDATE SET name = name RETURNING id`, r.Run, micros(c.now)).Scan(&lim.grading)
+				ON CONFLICT (run, name) DO UPDATE SET name = name RETURNING id`, r.Run, micros(c.now)).Scan(&lim.scored)
 			if err != nil {
 				return err
 			}
@@ -210,7 +236,7 @@ func (c *committer) grade(ctx context.Context, r eval.Record, lim *limits) error
 		_, err := c.batch.ExecContext(ctx, `
 			INSERT INTO scores (grading, run, ordinal, n, position, check_name, value, pass, warning, reason)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			lim.grading, r.Run, r.Ordinal, r.N, i, s.Check, s.Value, s.Pass, s.Warning, s.Reason)
+			lim.scored, r.Run, r.Ordinal, r.N, i, s.Check, s.Value, s.Pass, s.Warning, s.Reason)
 		if err != nil {
 			return err
 		}
@@ -223,8 +249,9 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 	if l, ok := c.limits[run]; ok {
 		return l, nil
 	}
-	l := &limits{}
-	err := c.batch.queryRow(ctx, `SELECT attempts, max_lost FROM runs WHERE id = ?`, run).Scan(&l.attempts, &l.maxLost)
+	l := &limits{id: run}
+	err := c.batch.queryRow(ctx, `SELECT attempts, max_lost, grading, parent FROM runs WHERE id = ?`, run).
+		Scan(&l.attempts, &l.maxLost, &l.current, &l.parent)
 	if errors.Is(err, sql.ErrNoRows) {
 		l, err = nil, nil
 	}
@@ -235,21 +262,32 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 	return l, nil
 }
 
+// rowQuery reads standing results beside what the run's current grading says.
 const rowQuery = `
-	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.trace_id, a.started, a.ended, r.body
-	FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result `
+	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.trace_id, a.started, a.ended, r.body, j.body
+	FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result
+	LEFT JOIN trials s ON s.run = (SELECT grading FROM runs WHERE id = t.run) AND s.ordinal = t.ordinal
+	LEFT JOIN results j ON j.uid = s.result `
 
 func scanRow(row scanner) (store.Row, error) {
 	var r store.Row
 	var started, ended int64
-	var body []byte
-	if err := row.Scan(&r.Ordinal, &r.UID, &r.N, &r.Worker, &r.CostMicroUSD, &r.TraceID, &started, &ended, &body); err != nil {
+	var body, judgement []byte
+	if err := row.Scan(&r.Ordinal, &r.UID, &r.N, &r.Worker, &r.CostMicroUSD, &r.TraceID, &started, &ended, &body, &judgement); err != nil {
 		return store.Row{}, err
 	}
 	r.Started, r.Ended = moment(started), moment(ended)
 	if err := json.Unmarshal(body, &r.Result); err != nil {
 		return store.Row{}, fmt.Errorf("result of attempt %s: %w", r.UID, err)
 	}
+	if judgement == nil {
+		return r, nil
+	}
+	var said eval.Result
+	if err := json.Unmarshal(judgement, &said); err != nil {
+		return store.Row{}, fmt.Errorf("judgement of attempt %s: %w", r.UID, err)
+	}
+	r.Result = r.Result.Judged(said)
 	return r, nil
 }
 

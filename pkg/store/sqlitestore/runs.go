@@ -14,13 +14,13 @@ import (
 )
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
-	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished`
+	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
 	var created, finished int64
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
-		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished)
+		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent)
 	r.Created, r.Finished = moment(created), moment(finished)
 	return r, err
 }
@@ -29,10 +29,18 @@ func scanRun(row scanner) (eval.Run, error) {
 // header must be an [eval.Snapshot]; it and the cases that it lists must be
 // among the blobs or stored already. Creating the same run again does nothing;
 // another run with the same id is an error.
-func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error {
+func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, gradings ...eval.Run) error {
 	err := check(blobs)
 	if err == nil {
-		err = db.change(ctx, func(tx *sql.Tx) error { return createRun(ctx, newBatch(tx), r, blobs) })
+		err = db.change(ctx, func(tx *sql.Tx) error {
+			b := newBatch(tx)
+			for _, run := range append([]eval.Run{r}, gradings...) {
+				if err := createRun(ctx, b, run, blobs); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("create run %s: %w", r.ID, err)
@@ -42,9 +50,9 @@ func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) erro
 
 func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) error {
 	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
-		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished))
+		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent)
 	if err != nil {
 		return err
 	}
@@ -91,6 +99,9 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 			return err
 		}
 	}
+	if r.Parent != "" {
+		return nil // its cells are those of the run
+	}
 	for i, c := range snap.Plan.Cells {
 		if c.Case < 0 || c.Case >= len(snap.Cases) || c.Variant < 0 || c.Variant >= len(snap.Variants) {
 			return fmt.Errorf("header: cell %d refers to case %d of %d and variant %d of %d", i, c.Case, len(snap.Cases), c.Variant, len(snap.Variants))
@@ -130,7 +141,7 @@ func (db *DB) Run(ctx context.Context, id string) (eval.Run, error) {
 func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
 	rs, err := readAll(ctx, db.read, scanRun, `
 		SELECT `+runColumns+` FROM runs
-		WHERE (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
+		WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
 		ORDER BY created DESC, id DESC LIMIT ?4`,
 		f.Suite, f.Prefix, f.Unfinished, limit(f.Limit))
 	if err != nil {
@@ -231,6 +242,11 @@ func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob) erro
 		r.Outcome, r.Verdict, r.ExitCode, summary.SHA256, micros(r.Finished), r.ID)
 	if err != nil || old == eval.RunDone {
 		return err
+	}
+	if r.Parent != "" && r.Outcome == eval.OutcomeComplete {
+		if err := supersede(ctx, tx, r); err != nil {
+			return err
+		}
 	}
 	return moveRun(ctx, tx, r.ID, eval.RunDone)
 }

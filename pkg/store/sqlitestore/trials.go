@@ -50,12 +50,19 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, cur
 	return err
 }
 
-// Outstanding returns the trials that are not done, by ordinal. The failure or
+// waitingAtOnce bounds the waiting trials that Outstanding returns. A grading
+// has one for each trial that its judge has not come to.
+const waitingAtOnce = 5000
+
+// Outstanding returns the trials that are not done, by ordinal, but no more than
+// the first few thousand of those that wait. The failure or
 // loss of a current attempt that is Reported is among Failures and Losses.
 func (db *DB) Outstanding(ctx context.Context, run string) ([]store.Trial, error) {
 	ts, err := readAll(ctx, db.read, scanTrial, `
-		SELECT run, ordinal, attempt, state, not_before, hold, failures, losses, reported
-		FROM `+openTrials+` WHERE run = ? AND state <> 'done' ORDER BY ordinal`, run)
+		SELECT * FROM (SELECT `+trialColumns+` FROM `+openTrials+` WHERE run = ?1 AND state <> 'done' AND state = 'dispatched')
+		UNION ALL
+		SELECT * FROM (SELECT `+trialColumns+` FROM `+openTrials+` WHERE run = ?1 AND state <> 'done' AND state = 'waiting' ORDER BY ordinal LIMIT ?2)
+		ORDER BY ordinal`, run, waitingAtOnce)
 	if err == nil && len(ts) == 0 {
 		err = known(ctx, db.read, run)
 	}
@@ -65,10 +72,12 @@ func (db *DB) Outstanding(ctx context.Context, run string) ([]store.Trial, error
 	return ts, nil
 }
 
+const trialColumns = `run, ordinal, attempt, state, not_before, hold, failures, losses, reported, subject`
+
 func scanTrial(row scanner) (store.Trial, error) {
 	var t store.Trial
 	var notBefore int64
-	err := row.Scan(&t.Run, &t.Ordinal, &t.Attempt, &t.State, &notBefore, &t.HoldMicroUSD, &t.Failures, &t.Losses, &t.Reported)
+	err := row.Scan(&t.Run, &t.Ordinal, &t.Attempt, &t.State, &notBefore, &t.HoldMicroUSD, &t.Failures, &t.Losses, &t.Reported, &t.Subject)
 	t.NotBefore = moment(notBefore)
 	return t, err
 }
@@ -156,12 +165,19 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int,
 		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, `
-		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL
+		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL, subject = ''
 		WHERE run = ?1 AND result IN (SELECT uid FROM attempts WHERE run = ?1 AND verdict IN (SELECT value FROM json_each(?2)))`, run, string(verdicts))
 	if err != nil {
 		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (SELECT value FROM json_each(?))`, run, string(verdicts))
+	if err != nil {
+		return 0, err
+	}
+	// What a judge said of a trial that is run again is void.
+	_, err = tx.ExecContext(ctx, `
+		DELETE FROM trials WHERE run = (SELECT grading FROM runs WHERE id = ?1)
+			AND ordinal IN (SELECT ordinal FROM `+openTrials+` WHERE run = ?1 AND state <> 'done')`, run)
 	if err != nil {
 		return 0, err
 	}
@@ -195,5 +211,11 @@ func reopen(ctx context.Context, tx *sql.Tx, run string, trials int) error {
 	if err != nil {
 		return err
 	}
-	return moveRun(ctx, tx, run, eval.RunRunning)
+	if err := moveRun(ctx, tx, run, eval.RunRunning); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		UPDATE runs SET state = ?, control = ?, outcome = '', verdict = '', exit_code = 0, summary = '', finished = 0
+		WHERE id = (SELECT grading FROM runs WHERE id = ?) AND state = 'done'`, eval.RunRunning, eval.ControlRun, run)
+	return err
 }

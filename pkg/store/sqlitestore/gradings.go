@@ -1,0 +1,154 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// CreateGrading stores a further grading of a run, with a trial for each of the
+// run's trials that nobody has decided, or that only a judge could: waiting, or
+// done already with what the run's current grading says. With all, every trial
+// that came to something waits.
+func (db *DB) CreateGrading(ctx context.Context, g eval.Run, blobs []eval.Blob, all bool) (int, error) {
+	err := check(blobs)
+	var waiting int
+	if err == nil {
+		err = db.change(ctx, func(tx *sql.Tx) error {
+			b := newBatch(tx)
+			parent, err := scanRun(tx.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ? AND parent = ''`, g.Parent))
+			if err != nil {
+				return fmt.Errorf("run %s: %w", g.Parent, missing(err))
+			}
+			if err := createRun(ctx, b, g, blobs); err != nil {
+				return err
+			}
+			waiting, err = fillGrading(ctx, tx, g, parent, all)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("create grading %s: %w", g.ID, err)
+	}
+	return waiting, nil
+}
+
+// fillGrading adds the trials of a grading, and counts those that wait. Doing it
+// again adds nothing.
+func fillGrading(ctx context.Context, tx *sql.Tx, g, parent eval.Run, all bool) (int, error) {
+	those := `SELECT ?1, t.ordinal, 1, 'waiting', t.subject FROM trials t WHERE t.run = ?2 AND t.state = 'done' AND t.subject <> ''`
+	if all {
+		those = `SELECT ?1, t.ordinal, 1, 'waiting', json_extract(r.body, '$.trajectory')
+			FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result
+			WHERE t.run = ?2 AND a.verdict IN ('pass', 'fail', 'unjudged') AND json_extract(r.body, '$.trajectory') <> ''`
+	} else {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO trials (run, ordinal, attempt, state, subject, result)
+			SELECT ?1, j.ordinal, j.attempt, 'done', j.subject, j.result
+			FROM trials j JOIN attempts a ON a.uid = j.result
+			WHERE j.run = ?2 AND a.verdict IN ('pass', 'fail')
+			ON CONFLICT DO NOTHING`, g.ID, parent.Grading)
+		if err != nil {
+			return 0, err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO trials (run, ordinal, attempt, state, subject) `+those+` ON CONFLICT DO NOTHING`, g.ID, parent.ID)
+	if err != nil {
+		return 0, err
+	}
+	var n int
+	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, g.ID).Scan(&n)
+	return n, err
+}
+
+// Gradings returns the gradings of a run, oldest first.
+func (db *DB) Gradings(ctx context.Context, run string) ([]eval.Run, error) {
+	gs, err := readAll(ctx, db.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE parent = ? AND parent <> '' ORDER BY created, id`, run)
+	if err == nil && len(gs) == 0 {
+		err = known(ctx, db.read, run)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gradings of run %s: %w", run, err)
+	}
+	return gs, nil
+}
+
+// await notes what of a standing result is for others to decide. If that is a
+// judge, its trial in the run's grading waits from now on.
+func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) error {
+	if lim.parent != "" || r.Result.Trajectory == "" || !r.Result.Open() {
+		return nil
+	}
+	_, err := c.batch.ExecContext(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
+	if err != nil || lim.current == "" || !r.Result.AwaitsJudge() {
+		return err
+	}
+	_, err = c.batch.ExecContext(ctx, `
+		INSERT INTO trials (run, ordinal, attempt, state, subject)
+		SELECT ?1, ?2, 1 + coalesce((SELECT max(n) FROM attempts WHERE run = ?1 AND ordinal = ?2), 0), 'waiting', ?3`,
+		lim.current, r.Ordinal, r.Result.Trajectory)
+	return err
+}
+
+// fold is the result of the trial that a grading's record scores, as the record
+// leaves it.
+func (c *committer) fold(ctx context.Context, r eval.Record, lim *limits) (eval.Result, error) {
+	var body []byte
+	err := c.batch.queryRow(ctx, `SELECT r.body FROM trials t JOIN results r ON r.uid = t.result WHERE t.run = ? AND t.ordinal = ?`,
+		lim.parent, r.Ordinal).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) { // its trial is being run again
+		return r.Result, nil
+	}
+	if err != nil {
+		return eval.Result{}, err
+	}
+	var of eval.Result
+	if err := json.Unmarshal(body, &of); err != nil {
+		return eval.Result{}, fmt.Errorf("result of trial %s:%d: %w", lim.parent, r.Ordinal, err)
+	}
+	return of.Judged(r.Result), nil
+}
+
+// recount moves a trial of the parent from unjudged to the verdict that its
+// current grading came to.
+func (c *committer) recount(ctx context.Context, lim *limits, v eval.Verdict) error {
+	var current string
+	err := c.batch.queryRow(ctx, `SELECT grading FROM runs WHERE id = ?`, lim.parent).Scan(&current)
+	if err != nil || current != lim.id || v == eval.Unjudged {
+		return err
+	}
+	if _, err := c.batch.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = 'unjudged'`, lim.parent); err != nil {
+		return err
+	}
+	_, err = c.batch.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
+		lim.parent, v)
+	return err
+}
+
+// supersede makes a complete grading its run's current one, and counts the run's
+// verdicts anew.
+func supersede(ctx context.Context, tx *sql.Tx, g eval.Run) error {
+	res, err := tx.ExecContext(ctx, `UPDATE runs SET grading = ?1 WHERE id = ?2 AND grading <> ?1`, g.ID, g.Parent)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); n == 0 || err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ?`, g.Parent); err != nil {
+		return err
+	}
+	// The attempt at a grading's trial has the folded verdict of the trial.
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO counts (run, verdict, n)
+		SELECT ?1, coalesce(j.verdict, a.verdict), count(*)
+		FROM trials t JOIN attempts a ON a.uid = t.result
+		LEFT JOIN trials s ON s.run = ?2 AND s.ordinal = t.ordinal
+		LEFT JOIN attempts j ON j.uid = s.result
+		WHERE t.run = ?1 GROUP BY 2`, g.Parent, g.ID)
+	return err
+}
