@@ -3,65 +3,103 @@ package eval
 import "fmt"
 
 // Fold is the verdict over the scores of one trial, with the reason and the
-// message of the score that decided.
+// message of the first score that decided. Warnings decide nothing. In this
+// order:
 //
+//   - A check that was cancelled leaves the trial unfinished.
 //   - A check that could not be decided, because the farm or a dependency failed,
 //     makes an error.
-//   - Without a threshold one failed check is a fail. With one, the weighted mean
-//     of all values decides.
+//   - Without a threshold one failed check is a fail, whatever a judge may yet say
+//     of another one. With a threshold the weighted mean of all values decides.
 //   - What still waits for a judge makes it unjudged, unless the outcome is the
 //     same whatever the judge says.
 //
-// Warnings decide nothing. The verdict does not depend on the order of scores.
+// The verdict does not depend on the order of scores.
 func Fold(scores []Score, threshold *float64) (Verdict, Reason, string) {
-	var pending, failed *Score
-	low, high, weight := 0.0, 0.0, 0.0 // of the weighted sum, whatever judges say
-	for i := range scores {
-		s := &scores[i]
-		switch {
-		case s.Reason.Infra():
-			return Error, s.Reason, s.locate()
-		case s.Warning:
-			continue
-		case s.Pending:
-			if pending == nil {
-				pending = s
-			}
-			high += s.weight()
-		default:
-			if !s.Pass && failed == nil {
-				failed = s
-			}
-			low += s.weight() * s.Value
-			high += s.weight() * s.Value
-		}
-		weight += s.weight()
+	scores = deciding(scores)
+	if s := first(scores, func(s Score) bool { return s.Reason == ReasonCancelled }); s != nil {
+		return Unfinished, s.Reason, s.locate()
 	}
-	if threshold != nil && weight > 0 {
-		// Sums of shares such as 0.1 miss a bound by less than this.
-		const slack = 1e-9
-		switch {
-		case low/weight+slack >= *threshold:
-			return Pass, "", ""
-		case high/weight+slack >= *threshold:
-			return Unjudged, pending.Reason, pending.locate()
-		case failed != nil:
-			return Fail, failed.Reason, fmt.Sprintf("%.3g of the threshold %.3g; %s", low/weight, *threshold, failed.locate())
-		default:
-			return Fail, ReasonMismatch, fmt.Sprintf("%.3g of the threshold %.3g", low/weight, *threshold)
-		}
+	if s := first(scores, func(s Score) bool { return s.Reason.Infra() }); s != nil {
+		return Error, s.Reason, s.locate()
 	}
-	switch {
-	case failed != nil:
-		return Fail, failed.Reason, failed.locate()
-	case pending != nil:
-		return Unjudged, pending.Reason, pending.locate()
-	default:
-		return Pass, "", ""
+	if threshold != nil && len(scores) > 0 {
+		return foldMean(scores, *threshold)
 	}
+	if s := first(scores, failed); s != nil {
+		return Fail, s.Reason, s.locate()
+	}
+	if first(scores, waits) != nil {
+		s := awaited(scores)
+		return Unjudged, s.Reason, s.locate()
+	}
+	return Pass, "", ""
 }
 
-func (s *Score) weight() float64 {
+// foldMean decides by the weighted mean of the values, as far as it is known.
+func foldMean(scores []Score, threshold float64) (Verdict, Reason, string) {
+	mean := together(scores)
+	switch {
+	case reaches(mean.low, threshold):
+		return Pass, "", ""
+	case reaches(mean.high, threshold):
+		s := awaited(scores)
+		return Unjudged, s.Reason, s.locate()
+	}
+	message := fmt.Sprintf("want a mean of %.3g, got %.3g", threshold, mean.high)
+	if mean.low < mean.high {
+		message = fmt.Sprintf("want a mean of %.3g, got %.3g at best", threshold, mean.high)
+	}
+	if s := first(scores, failed); s != nil {
+		return Fail, s.Reason, message + "; " + s.locate()
+	}
+	return Fail, ReasonMismatch, message
+}
+
+// reaches says whether a value is at least its bound. Sums of shares such as 0.1
+// miss one by less than the slack.
+func reaches(value, bound float64) bool { return value+1e-9 >= bound }
+
+func failed(s Score) bool { return !s.Pass && !s.Pending }
+
+func waits(s Score) bool { return s.Pending }
+
+// deciding are the scores that are no warnings and weigh something.
+func deciding(scores []Score) []Score {
+	var out []Score
+	for _, s := range scores {
+		if !s.Warning && s.weight() > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// first is the first score for which it holds, or nil.
+func first(scores []Score, holds func(Score) bool) *Score {
+	for i := range scores {
+		if holds(scores[i]) {
+			return &scores[i]
+		}
+	}
+	return nil
+}
+
+// awaited is the first pending score outside or inside of groups, or nil.
+func awaited(scores []Score) *Score {
+	for i := range scores {
+		if len(scores[i].Parts) > 0 {
+			if s := awaited(deciding(scores[i].Parts)); s != nil {
+				return s
+			}
+		} else if scores[i].Pending {
+			return &scores[i]
+		}
+	}
+	return nil
+}
+
+func (s Score) weight() float64 {
 	if s.Weight == nil {
 		return 1
 	}
@@ -69,71 +107,13 @@ func (s *Score) weight() float64 {
 }
 
 // locate puts the check in front of its message.
-func (s *Score) locate() string {
-	if s.Message == "" {
-		return s.Check
-	}
-	return s.Check + ": " + s.Message
-}
-
-// Regroup gives a group the value that follows from its parts.
-func (s Score) Regroup() Score {
-	verdict, best, mean, weight := Verdict(""), 0.0, 0.0, 0.0
-	s.Reason, s.Message = "", ""
-	passed, open := 0, 0
-	for i := range s.Parts {
-		p := &s.Parts[i]
-		switch {
-		case p.Reason.Infra():
-			s.Reason, s.Message = p.Reason, p.locate()
-			return s
-		case p.Pending:
-			open++
-		case p.Pass:
-			passed++
-		}
-		best = max(best, p.Value)
-		mean += p.weight() * p.Value
-		weight += p.weight()
-	}
-	failed := len(s.Parts) - passed - open
-	if s.Group == GroupAny {
-		s.Value = best
-		verdict = decide(passed > 0, failed == len(s.Parts))
-	} else {
-		if weight > 0 {
-			s.Value = mean / weight
-		}
-		verdict = decide(passed == len(s.Parts), failed > 0)
-	}
-	if s.Threshold != nil && open == 0 {
-		verdict = decide(s.Value >= *s.Threshold, s.Value < *s.Threshold)
-	}
-	if s.Not && verdict != Unjudged {
-		s.Value = 1 - s.Value
-		verdict = decide(verdict == Fail, verdict == Pass)
-	}
-	s.Pass, s.Pending = verdict == Pass, verdict == Unjudged
-	for i := range s.Parts {
-		p := &s.Parts[i]
-		if (s.Pending && p.Pending) || (!s.Pass && !s.Pending && !p.Pass) {
-			s.Reason, s.Message = p.Reason, p.locate()
-			break
-		}
-	}
-	if !s.Pass && s.Reason == "" {
-		s.Reason, s.Message = ReasonMismatch, fmt.Sprintf("%d of %d parts pass", passed, len(s.Parts))
-	}
-	return s
-}
-
-func decide(pass, fail bool) Verdict {
+func (s Score) locate() string {
 	switch {
-	case pass:
-		return Pass
-	case fail:
-		return Fail
+	case s.Message == "":
+		return s.Check
+	case s.Check == "":
+		return s.Message
 	default:
-		return Unjudged
+		return s.Check + ": " + s.Message
 	}
 }

@@ -81,6 +81,9 @@ const (
 	ReasonJudgeTied Reason = "judge_tied"
 	// ReasonNoJudge: the check needs a judge, and the suite names none.
 	ReasonNoJudge Reason = "no_judge"
+	// ReasonNoBaseline: the check compares with a baseline, which has no passing
+	// repeat of the case.
+	ReasonNoBaseline Reason = "no_baseline"
 )
 
 // Reasons of a server that misbehaved after initialize succeeded. In script and
