@@ -1,0 +1,69 @@
+package stub
+
+import (
+	"math"
+	"time"
+)
+
+// A bucket holds what may be used at once, and fills up continuously. It starts
+// full.
+type bucket struct {
+	// limit is the capacity, and what comes in within a minute. Zero has no bound.
+	limit float64
+	level float64
+	at    time.Time
+}
+
+func newBucket(limit int, now time.Time) bucket {
+	return bucket{limit: float64(limit), level: float64(limit), at: now}
+}
+
+// fill brings the bucket up to date.
+func (b *bucket) fill(now time.Time) {
+	if d := now.Sub(b.at); d > 0 {
+		b.level = min(b.limit, b.level+b.limit*d.Minutes())
+		b.at = now
+	}
+}
+
+// wait is how long it takes until n are there. More than the bucket can hold
+// counts as all of it, else it would take for ever.
+func (b *bucket) wait(n float64) time.Duration {
+	// The hair's breadth is for sums of fractions, which fall short by less.
+	missing := min(n, b.limit) - b.level - 1e-6
+	if b.limit == 0 || missing <= 0 {
+		return 0
+	}
+	return time.Duration(math.Ceil(missing / b.limit * float64(time.Minute)))
+}
+
+// take takes n, or all that the bucket can hold, and says how many.
+func (b *bucket) take(n float64) float64 {
+	n = min(n, b.limit)
+	b.level -= n
+	return n
+}
+
+// give puts n back. A negative n leaves a debt that has to fill up first.
+func (b *bucket) give(n float64) {
+	if b.limit > 0 {
+		b.level = min(b.limit, b.level+n)
+	}
+}
+
+// standing tells how full the bucket is.
+func (b *bucket) standing(what string) standing {
+	return standing{
+		what: what, limit: int(b.limit), remaining: max(0, int(b.level)),
+		full: time.Duration((b.limit - b.level) / b.limit * float64(time.Minute)),
+	}
+}
+
+// A standing is where a client stands with one of its limits.
+type standing struct {
+	// what is counted: requests, tokens, input-tokens or output-tokens.
+	what             string
+	limit, remaining int
+	// full is how long it takes until all of it is there again.
+	full time.Duration
+}
