@@ -44,6 +44,9 @@ type Case struct {
 	Prompt string `json:"prompt,omitempty"`
 	// Servers of an agent case that talks to other servers than Server alone.
 	Servers []string `json:"servers,omitempty"`
+	// Model names the model of an agent case. When it is empty, the variant's
+	// model axis decides.
+	Model string `json:"model,omitempty"`
 	// Agent settings, those of the suite included.
 	Agent Agent `json:"agent,omitzero"`
 	// User is what the user's side does after the prompt. Nil says nothing more.

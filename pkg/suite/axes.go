@@ -40,7 +40,7 @@ func (b *build) axes() {
 			}
 			b.reserved(name, n)
 			p := a.Points[value]
-			point := eval.Point{Value: value, Env: p.Env, Headers: p.Headers, Vars: b.values(p.Vars)}
+			point := eval.Point{Value: value, Env: p.Env, Headers: p.Headers, Vars: b.values(p.Vars), Agent: b.agent(p.Agent)}
 			for v := range point.Vars {
 				if other := varOf[v]; other != "" && other != name {
 					b.report(p.Node().Place("vars", v), fmt.Sprintf("axis %q sets the var %q too", other, v), "")

@@ -11,7 +11,7 @@ import (
 // A small file cannot make a suite that exhausts the machine.
 func TestBoundsOfExpansion(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
-	const filled = "the values of vars and rows fill more than 67108864 bytes"
+	const filled = "the values of vars, rows and files fill more than 67108864 bytes"
 	numbers := func(n int) string { return "[" + strings.Repeat("0, ", n-1) + "0]" }
 	many := func(n int, format string) string {
 		var b strings.Builder

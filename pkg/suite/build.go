@@ -22,6 +22,11 @@ type build struct {
 	ids map[string]strictyaml.Pos
 	// homeless is true when a case without a server was reported.
 	homeless bool
+	// modelless is true when an agent case without a model was reported.
+	modelless bool
+	// texts of files that strings of the suite name, by the name that problems
+	// show.
+	texts map[string]string
 }
 
 func (b *build) run() {
@@ -57,9 +62,11 @@ func (b *build) usedAxes() {
 		if used[axis.Name] {
 			continue
 		}
-		hint := "refer to {{axis." + axis.Name + "}} or to one of its vars, or set headers (URL) or env (command) of a server that a case talks to"
+		hint := "refer to {{axis." + axis.Name + "}} or to one of its vars, or set headers (URL) or env (command) of a server that a case talks to, or agent settings"
 		switch axis.Name {
-		case eval.AxisModel, eval.AxisLoading:
+		case eval.AxisModel:
+			hint = "only agent cases that name no model use it"
+		case eval.AxisLoading:
 			hint = "only agent cases use it"
 		case eval.AxisServer:
 			hint = "only cases that name no server use it"

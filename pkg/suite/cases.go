@@ -51,7 +51,10 @@ func (b *build) addCase(f *caseFile, c eval.Case) {
 // testCase builds one case before it is multiplied.
 func (b *build) testCase(f *caseFile) eval.Case {
 	at := f.Node()
-	c := eval.Case{ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Vars: b.values(f.Vars), Limits: b.limits(f.Limits)}
+	c := eval.Case{
+		ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Servers: b.serversOf(f), Labels: b.labels(f),
+		Vars: b.values(f.Vars), Limits: b.limits(f.Limits),
+	}
 	if b.file.Defaults != nil {
 		c.Tags = slices.Clone(b.file.Defaults.Tags)
 	}
@@ -72,10 +75,7 @@ func (b *build) testCase(f *caseFile) eval.Case {
 		c.Kind = eval.KindCatalog
 		c.Catalog = b.catalog(f.Catalog)
 	case at.Field("prompt") != nil:
-		c.Kind, c.Prompt, c.Checks = eval.KindAgent, f.Prompt, b.checks(f.Checks)
-		b.later(at.Place("prompt"), "agent cases cannot be run yet")
-		b.placeholders(at.Get("prompt"), names)
-		b.placeholders(at.Get("checks"), names)
+		b.agentCase(f, &c, names)
 	default:
 		c.Kind = eval.KindScript
 		c.StopOnFailure = f.StopOnFailure
@@ -129,6 +129,7 @@ func (b *build) checkPlaces(f *caseFile) bool {
 	}
 	if kind != "prompt" {
 		forbid([]string{"checks"}, "it is for cases with prompt; a step has expect")
+		forbid([]string{"servers", "model", "agent", "user", "threshold"}, "it is for cases with prompt")
 	}
 	return true
 }
@@ -136,6 +137,9 @@ func (b *build) checkPlaces(f *caseFile) bool {
 // serverOf is the server that a case talks to. It is empty when a server axis
 // decides.
 func (b *build) serverOf(f *caseFile) string {
+	if f.Node().Field("servers") != nil {
+		return ""
+	}
 	if n := f.Node().Get("server"); n != nil && b.sound(n) {
 		if _, ok := b.suite.Servers[f.Server]; !ok {
 			b.unknownName(f.Node().Get("server").Pos, "server", f.Server, sorted(b.suite.Servers))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -36,11 +37,11 @@ type Matrix struct {
 // Trials is the number of trials in all cells.
 func (m Matrix) Trials() int { return eval.Plan{Cells: m.Cells}.Trials() }
 
-// Expand multiplies each case by the axes that it uses. A case uses model and
-// loading if it is an agent case, server if it names none itself, protocol and
-// profile always, and any other axis if it refers to one of its vars or to
-// axis.NAME, or if the axis sets headers or env for a server that the case
-// talks to. Cells come in the order of cases, then of axes and points.
+// Expand multiplies each case by the axes that it uses. An agent case uses
+// loading, and model if it names none itself; a case uses server if it names
+// none itself, protocol and profile always, and any other axis if it refers to
+// one of its vars or to axis.NAME, if the axis sets headers or env for a server
+// that the case talks to, or agent settings for an agent case. Cells come in the order of cases, then of axes and points.
 func Expand(s *eval.Suite, sel Selection) (Matrix, error) {
 	var m Matrix
 	index := map[string]int{}
@@ -120,8 +121,14 @@ func (sel Selection) repeats(c eval.Case, s *eval.Suite) int {
 // uses lists the axes of the suite that a case uses, in the suite's order.
 func uses(c eval.Case, s *eval.Suite) []string {
 	// Vars and titles are no templates: {{ in them is data.
-	templates := eval.Case{Steps: c.Steps, Prompt: c.Prompt, Checks: c.Checks}
+	templates := eval.Case{Steps: c.Steps, Prompt: c.Prompt, Checks: c.Checks, Agent: eval.Agent{System: c.Agent.System}}
+	if c.User != nil {
+		templates.User = &eval.User{Turns: c.User.Turns, Persona: c.User.Persona, Goal: c.User.Goal}
+	}
 	names, _ := vars.Names(eval.Encode(templates)) // the loader has reported malformed ones
+	if c.Kind == eval.KindAgent {
+		names = append(names, systemNames(s)...)
+	}
 	refers := map[string]bool{}
 	for _, step := range c.Steps {
 		if step.Collect != nil {
@@ -140,12 +147,27 @@ func uses(c eval.Case, s *eval.Suite) []string {
 	return used
 }
 
+// systemNames are the placeholders of the system prompts that axes set, which
+// every agent case may get.
+func systemNames(s *eval.Suite) []string {
+	var names []string
+	for _, axis := range s.Axes {
+		for _, p := range axis.Points {
+			found, _ := vars.NamesIn(p.Agent.System)
+			names = append(names, found...)
+		}
+	}
+	return names
+}
+
 func usesAxis(c eval.Case, s *eval.Suite, axis eval.Axis, refers map[string]bool) bool {
 	switch axis.Name {
-	case eval.AxisModel, eval.AxisLoading:
+	case eval.AxisModel:
+		return c.Kind == eval.KindAgent && c.Model == ""
+	case eval.AxisLoading:
 		return c.Kind == eval.KindAgent
 	case eval.AxisServer:
-		return c.Server == ""
+		return c.Server == "" && len(c.Servers) == 0
 	case eval.AxisProtocol, eval.AxisProfile:
 		return true
 	}
@@ -155,6 +177,9 @@ func usesAxis(c eval.Case, s *eval.Suite, axis eval.Axis, refers map[string]bool
 	command, url := talksTo(c, s)
 	for _, p := range axis.Points {
 		if len(p.Env) > 0 && command || len(p.Headers) > 0 && url {
+			return true
+		}
+		if c.Kind == eval.KindAgent && !reflect.ValueOf(p.Agent).IsZero() {
 			return true
 		}
 		for name := range p.Vars {
@@ -169,7 +194,10 @@ func usesAxis(c eval.Case, s *eval.Suite, axis eval.Axis, refers map[string]bool
 // talksTo says whether the case may talk to a command server and to a URL.
 func talksTo(c eval.Case, s *eval.Suite) (command, url bool) {
 	names := []string{c.Server}
-	if c.Server == "" {
+	switch {
+	case len(c.Servers) > 0:
+		names = c.Servers
+	case c.Server == "":
 		names = slices.Collect(maps.Keys(s.Servers))
 	}
 	for _, n := range names {

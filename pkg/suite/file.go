@@ -27,6 +27,8 @@ type suiteFile struct {
 	Servers map[string]serverFile `yaml:"servers,omitempty"`
 	// Language models by name.
 	Models map[string]modelFile `yaml:"models,omitempty"`
+	// How the agents of all cases are set up; a case and an axis can say otherwise.
+	Agent *agentFile `yaml:"agent,omitempty"`
 	// The matrix. A case runs once for each combination of the axes that it uses. Reserved axes: model, server, loading, protocol, profile.
 	Axes map[string]axisFile `yaml:"axes,omitempty"`
 	// Partial variants that do not run: axis names with a value, optionally a tag.
@@ -52,6 +54,10 @@ type defaultsFile struct {
 	strictyaml.At
 	// Name of the server that cases talk to.
 	Server string `yaml:"server,omitempty"`
+	// Name of the model that agent cases ask.
+	Model string `yaml:"model,omitempty"`
+	// Name of the model that judges.
+	Judge string `yaml:"judge,omitempty"`
 	// Tags of every case, beside its own.
 	Tags []string `yaml:"tags,omitempty"`
 }
@@ -87,27 +93,6 @@ type serverFile struct {
 	Image string `yaml:"image,omitempty"`
 }
 
-// A language model.
-type modelFile struct {
-	strictyaml.At
-	// Who serves the model, such as anthropic, openai or scripted.
-	Provider string `yaml:"provider,omitempty"`
-	// The provider's name of the model.
-	Model string `yaml:"model,omitempty"`
-	// Sampling temperature.
-	Temperature *float64 `yaml:"temperature,omitempty"`
-	// Policy file of the scripted provider.
-	Script string `yaml:"script,omitempty"`
-	// How fast the model may be called.
-	Rate *rateFile `yaml:"rate,omitempty"`
-}
-
-// How fast a model may be called.
-type rateFile struct {
-	// Requests per minute, over the whole farm.
-	RequestsPerMinute positive `yaml:"requests_per_minute,omitempty"`
-}
-
 // One value of an axis and what choosing it sets.
 type pointFile struct {
 	strictyaml.At
@@ -117,6 +102,8 @@ type pointFile struct {
 	Env map[string]string `yaml:"env,omitempty"`
 	// Headers added to HTTP servers.
 	Headers map[string]string `yaml:"headers,omitempty"`
+	// How agents are set up, over what their cases say.
+	Agent *agentFile `yaml:"agent,omitempty"`
 }
 
 // Bounds of one trial. They are part of the task.
@@ -153,18 +140,28 @@ type caseFile struct {
 	Title string `yaml:"title,omitempty"`
 	// What the case is for.
 	Description string `yaml:"description,omitempty"`
-	// What the agent is asked to do. Makes this an agent case.
+	// What the agent is asked to do, or file:// and the path of it. Makes this an agent case.
 	Prompt string `yaml:"prompt,omitempty"`
 	// Variables for {{name}} in this case.
 	Vars varsFile `yaml:"vars,omitempty"`
 	// Tags to select by, beside those of the defaults.
 	Tags []string `yaml:"tags,omitempty"`
+	// Labels that put the case into tables: label to value.
+	Labels map[string]string `yaml:"labels,omitempty"`
 	// Name of the server that the case talks to.
 	Server string `yaml:"server,omitempty"`
+	// Names of the servers that an agent case talks to; its tools are then named mcp__SERVER__TOOL.
+	Servers []string `yaml:"servers,omitempty"`
+	// Name of the model that an agent case asks.
+	Model string `yaml:"model,omitempty"`
+	// How the agent of this case is set up.
+	Agent *agentFile `yaml:"agent,omitempty"`
 	// How often the case runs in each variant.
 	Repeats positive `yaml:"repeats,omitempty"`
 	// Bounds of a trial of this case.
 	Limits *limitsFile `yaml:"limits,omitempty"`
+	// What the user says after the prompt.
+	User *userFile `yaml:"user,omitempty"`
 	actionFile
 	// Makes one case per combination of values: the case id/1, id/2 and so on, with each name as a variable.
 	Each map[string][]*strictyaml.Node `yaml:"each,omitempty"`
@@ -176,6 +173,8 @@ type caseFile struct {
 	Catalog *catalogFile `yaml:"catalog,omitempty"`
 	// What must hold after an agent's trial.
 	Checks []checkFile `yaml:"checks,omitempty"`
+	// Least weighted mean of the checks with which a trial passes. Without it every check must pass.
+	Threshold *threshold `yaml:"threshold,omitempty"`
 }
 
 // One call or read of a script case.
@@ -253,50 +252,6 @@ type catalogFile struct {
 	Fingerprint string `yaml:"fingerprint,omitempty" jsonschema:"pattern=^sha256:[0-9a-f]{64}$"`
 	// A tools.lock.json to compare the listing with.
 	Lock string `yaml:"lock,omitempty"`
-}
-
-// What must hold after an agent's trial: exactly one of the keys.
-type checkFile struct {
-	strictyaml.At
-	// A call that must have been made.
-	Called *callPatternFile `yaml:"called,omitempty"`
-	// A call that must not have been made.
-	NotCalled *callPatternFile `yaml:"not_called,omitempty"`
-	// Calls that must have been made in an order.
-	Trajectory *trajectoryFile `yaml:"trajectory,omitempty"`
-	// Text that the agent's answer must contain.
-	Contains *string `yaml:"contains,omitempty"`
-	// A rubric that a model decides.
-	Judge *judgeFile `yaml:"judge,omitempty"`
-}
-
-// Selects calls by tool and, partially, by arguments.
-type callPatternFile struct {
-	// Name of the tool.
-	Tool string `yaml:"tool"`
-	// What the arguments must match, partially.
-	Arguments *strictyaml.Node `yaml:"arguments,omitempty"`
-}
-
-// Calls that must have been made in an order.
-type trajectoryFile struct {
-	// How to compare: exact, in_order, any_order or subset.
-	Match trajectoryMatch `yaml:"match,omitempty"`
-	// Least similarity, 0 to 1.
-	Threshold *share `yaml:"threshold,omitempty"`
-	// The calls.
-	Calls []callPatternFile `yaml:"calls"`
-}
-
-// A rubric that a model decides.
-type judgeFile struct {
-	strictyaml.At
-	// The rubric, or file:// and the path of one.
-	Rubric string `yaml:"rubric"`
-	// Name of the model that judges.
-	Model string `yaml:"model,omitempty"`
-	// Votes, of which the majority decides.
-	Votes positive `yaml:"votes,omitempty"`
 }
 
 // When a run is no evidence at all.

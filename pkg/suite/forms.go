@@ -75,7 +75,7 @@ func (a *axisFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 			a.Values = append(a.Values, f.Key)
 		}
 	default:
-		d.Want(n, "a list of values, or a map from value to vars, env and headers")
+		d.Want(n, "a list of values, or a map from value to vars, env, headers and agent")
 	}
 }
 

@@ -29,7 +29,6 @@ func (b *build) rules() {
 	}
 	if v := f.Validity; v != nil {
 		s.Validity.MaxErrorRate = (*float64)(v.MaxErrorRate)
-		b.later(at.Place("validity"), "validity is about agent cases, which cannot be run yet")
 	}
 	if f.Gate != nil {
 		b.gate(f.Gate)
@@ -45,9 +44,6 @@ func (b *build) gate(g *gateFile) {
 			if r.Op != "" {
 				out.PassRate[kind] = eval.Rule(r)
 			}
-		}
-		if p.Agent.Op != "" {
-			b.later(at.Place("pass_rate", "agent"), "pass rates of agent cases cannot be decided yet")
 		}
 	}
 	if r := g.Regressions; r != nil {

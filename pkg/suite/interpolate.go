@@ -46,8 +46,14 @@ func (in *interpolation) root(n *strictyaml.Node) {
 	for _, f := range n.Fields {
 		switch key := f.Key.Text; {
 		case key == "vars" || strings.HasPrefix(key, freePrefix):
-		case key == "servers" || key == "models" || key == "axes":
+		case key == "servers" || key == "models":
 			in.node(f.Value, scope{vars: true, secrets: true})
+		case key == "axes":
+			for _, axis := range f.Value.Fields {
+				in.axis(axis.Value)
+			}
+		case key == "agent":
+			in.inCase(f.Value, "agent")
 		case key == "cases":
 			for _, c := range f.Value.Items {
 				in.testCase(c)
@@ -76,20 +82,54 @@ func (in *interpolation) include(n *strictyaml.Node) {
 	}
 }
 
+// axis evaluates the points of an axis. Secrets are for what reaches servers.
+func (in *interpolation) axis(n *strictyaml.Node) {
+	if n.Kind != strictyaml.Map {
+		in.node(n, scope{vars: true, secrets: true})
+		return
+	}
+	for _, point := range n.Fields {
+		if point.Value.Kind != strictyaml.Map {
+			in.node(point.Value, scope{vars: true, secrets: true})
+		}
+		for _, f := range point.Value.Fields {
+			if f.Key.Text == "agent" {
+				in.inCase(f.Value, "agent")
+			} else {
+				in.node(f.Value, scope{vars: true, secrets: true})
+			}
+		}
+	}
+}
+
 func (in *interpolation) testCase(n *strictyaml.Node) {
 	for _, f := range n.Fields {
-		in.node(f.Value, scope{vars: true, axis: templated(f.Key.Text), template: templated(f.Key.Text)})
+		in.inCase(f.Value, f.Key.Text)
 	}
+}
+
+// inCase evaluates what stands below a key of a case.
+func (in *interpolation) inCase(n *strictyaml.Node, key string) {
+	if (key == "agent" || key == "user") && n.Kind == strictyaml.Map {
+		for _, f := range n.Fields {
+			in.inCase(f.Value, key+"."+f.Key.Text)
+		}
+		return
+	}
+	in.node(n, scope{vars: true, axis: templated(key), template: templated(key)})
 }
 
 // templated says whether {{name}} has a meaning below a key of a case. It has
 // none in names, in tags and in the values of variables, which are data.
 func templated(key string) bool {
 	switch key {
-	case "id", "title", "description", "vars", "each", "tags", "server", "repeats", "limits", "catalog", "stop_on_failure":
+	case "id", "title", "description", "vars", "each", "tags", "labels", "server", "servers", "model",
+		"repeats", "limits", "catalog", "stop_on_failure", "threshold":
 		return false
+	case "agent.system", "user.turns", "user.persona", "user.goal":
+		return true
 	}
-	return true
+	return !strings.HasPrefix(key, "agent.") && !strings.HasPrefix(key, "user.")
 }
 
 func (in *interpolation) node(n *strictyaml.Node, s scope) {

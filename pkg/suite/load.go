@@ -39,13 +39,16 @@ func Load(file string, opts Options) (*Loaded, error) {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}}, opts: opts, shown: short(opts.Base, found), file: found, broken: map[place]bool{}}
+	l := &loader{sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}}, opts: opts, shown: short(opts.Base, found), file: found, broken: map[place]bool{}, hidden: map[place]bool{}}
 	loaded, err := l.load()
 	if err != nil {
 		return nil, err
 	}
 	l.all = distinct(l.all)
 	strictyaml.Sort(l.all)
+	l.unsupported.all = distinct(l.unsupported.all)
+	l.hide(l.all)
+	l.hide(l.unsupported.all)
 	if l.failed() {
 		return nil, &ProblemsError{Path: file, Problems: l.all}
 	}
@@ -67,6 +70,8 @@ type loader struct {
 	// broken holds the places of problems of form; what is around them is not
 	// checked for sense.
 	broken map[place]bool
+	// hidden holds lines, in column 0, whose text is not shown.
+	hidden map[place]bool
 }
 
 func (l *loader) load() (*Loaded, error) {

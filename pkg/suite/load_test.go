@@ -434,12 +434,11 @@ func TestWhatCannotBeCarriedOutYet(t *testing.T) {
 	}
 	want := []string{
 		"servers in containers cannot be started yet",
+		"models cannot be called at a rate yet",
 		"repeats between min and max cannot be chosen yet",
+		"money cannot be counted yet",
 		"budgets cannot be kept yet",
-		"agent cases cannot be run yet",
 		"listings cannot be compared with a lock file yet",
-		"validity is about agent cases, which cannot be run yet",
-		"pass rates of agent cases cannot be decided yet",
 		"baselines cannot be compared with yet",
 		"gates on latency cannot be decided yet",
 	}

@@ -1,24 +1,171 @@
 package suite
 
-import "github.com/evalfarm/evalfarm/pkg/eval"
+import (
+	"fmt"
+	"regexp"
+	"strings"
 
-// models of the suite.
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// models of the suite, and the defaults that name one.
 func (b *build) models() {
-	for name, m := range b.file.Models {
-		at := m.Node()
-		if m.Provider == "" {
-			b.report(at.Pos, `missing key "provider"`, "who serves the model: anthropic, openai, scripted, …")
-		}
-		out := eval.Model{Provider: eval.Provider(m.Provider), Model: m.Model, Sampling: eval.Sampling{Temperature: m.Temperature}, Script: m.Script}
-		if m.Rate != nil {
-			out.Rate = &eval.Rate{RequestsPerMinute: int(m.Rate.RequestsPerMinute)}
-		}
-		if m.Script != "" {
-			b.mustExist(at.Get("script"), m.Script)
-		}
+	for _, name := range sorted(b.file.Models) {
+		f := b.file.Models[name]
 		if b.suite.Models == nil {
 			b.suite.Models = map[string]eval.Model{}
 		}
-		b.suite.Models[name] = out
+		b.suite.Models[name] = b.model(&f)
 	}
+	if d := b.file.Defaults; d != nil {
+		b.knownModel(d.Node().Get("model"))
+		b.knownModel(d.Node().Get("judge"))
+	}
+}
+
+func (b *build) model(f *modelFile) eval.Model {
+	at := f.Node()
+	out := eval.Model{
+		Provider: eval.Provider(f.Provider), Model: f.Model, BaseURL: f.BaseURL, APIKey: f.APIKey, Headers: f.Headers,
+		Sampling: f.sampling(), CallTimeout: f.CallTimeout.std(), Identify: f.Identify, Script: f.Script,
+		Policy: b.policy(at.Get("script")),
+	}
+	if f.Rate != nil {
+		out.Rate = &eval.Rate{RequestsPerMinute: int(f.Rate.RequestsPerMinute)}
+		b.later(at.Place("rate"), "models cannot be called at a rate yet")
+	}
+	b.checkKey(at.Get("api_key"))
+	if b.keysSound(at) {
+		b.checkModel(f)
+	}
+	return out
+}
+
+// checkModel finds keys that are missing, and keys that do not go together.
+func (b *build) checkModel(f *modelFile) {
+	at := f.Node()
+	var needs string
+	var useless []string
+	switch eval.Provider(f.Provider) {
+	case eval.ProviderScripted:
+		needs, useless = "script", []string{"base_url", "api_key", "headers", "identify"}
+	case eval.ProviderAnthropic, eval.ProviderOpenAI:
+		needs, useless = "model", []string{"script"}
+	default:
+		if at.Field("provider") == nil {
+			b.report(at.Pos, `missing key "provider"`, "one of "+strings.Join(f.Provider.Choices(), ", "))
+		}
+		return // or it was reported
+	}
+	if n := at.Get(needs); n == nil || b.sound(n) && n.Text == "" {
+		b.report(at.Pos, fmt.Sprintf("a model of the provider %s needs a %s", f.Provider, needs), "")
+	}
+	for _, key := range useless {
+		if at.Field(key) != nil {
+			b.report(at.Place(key), fmt.Sprintf("%s has no use in a model of the provider %s", key, f.Provider), "")
+		}
+	}
+	if n := at.Get("base_url"); n != nil && b.sound(n) {
+		b.checkURL(n.Pos, f.BaseURL)
+	}
+}
+
+// secretRE matches a reference to a secret and nothing else.
+var secretRE = regexp.MustCompile(`^\$\{\{ secrets\.[A-Za-z_][A-Za-z0-9_]* \}\}$`)
+
+// checkKey wants a key to be a reference. The line of one that is not is shown
+// by no problem.
+func (b *build) checkKey(n *strictyaml.Node) {
+	if n == nil || n.Bad || !b.sound(n) || secretRE.MatchString(n.Text) {
+		return
+	}
+	b.hidden[place{n.File(), n.Line, 0}] = true
+	b.report(n.Pos, "an api_key is a reference to a secret, never the key itself", "write ${{ secrets.NAME }}: a worker finds the key in its environment")
+}
+
+// hide takes the text of lines that nobody should see out of problems.
+func (l *loader) hide(all []strictyaml.Problem) {
+	for i, p := range all {
+		if l.hidden[place{p.File, p.Line, 0}] {
+			all[i].Source, all[i].Column = "(not shown)", 1
+		}
+	}
+}
+
+// knownModel reports the name of a model that is not declared; nil is none.
+func (b *build) knownModel(n *strictyaml.Node) {
+	if n == nil || !b.sound(n) || !b.sound(b.file.Node().Get("models")) {
+		return
+	}
+	if _, ok := b.file.Models[n.Text]; !ok && (!b.opts.lenient || len(b.file.Models) > 0) {
+		b.unknownName(n.Pos, "model", n.Text, sorted(b.file.Models))
+	}
+}
+
+// onlyModel is the name of the model of a suite that has one.
+func (b *build) onlyModel() (string, bool) {
+	names := sorted(b.file.Models)
+	if len(names) != 1 {
+		return "", false
+	}
+	return names[0], true
+}
+
+// modelOf is the model that an agent case asks. It is empty when a model axis
+// decides.
+func (b *build) modelOf(f *caseFile) string {
+	if n := f.Node().Get("model"); n != nil {
+		b.knownModel(n)
+		return f.Model
+	}
+	if _, axis := b.file.Axes[eval.AxisModel]; axis {
+		return ""
+	}
+	if d := b.file.Defaults; d != nil && d.Model != "" {
+		return d.Model
+	}
+	if name, ok := b.onlyModel(); ok {
+		return name
+	}
+	b.noModel(f)
+	return ""
+}
+
+// noModel reports, once, that agent cases have no model.
+func (b *build) noModel(f *caseFile) {
+	if b.modelless || b.opts.lenient || !b.sound(b.file.Node().Get("models")) {
+		return
+	}
+	b.modelless = true
+	if len(b.file.Models) == 0 {
+		b.report(f.Node().Pos, "there is no model to ask: the suite declares none",
+			"write models: {NAME: {provider: …, model: …}}, or pass --with a file that has them")
+		return
+	}
+	b.report(f.Node().Pos, "the case names no model, and the suite has several",
+		"write an axis model: […], or model: or defaults: {model: …}, with one of "+strings.Join(sorted(b.file.Models), ", "))
+}
+
+// roleModel is the model of a role that at asks for: the one that it names, the
+// default of the role, or the only one.
+func (b *build) roleModel(at *strictyaml.Node, otherwise, hint string) string {
+	if n := at.Get("model"); n != nil {
+		b.knownModel(n)
+		return n.Text
+	}
+	if otherwise != "" {
+		return otherwise
+	}
+	if name, ok := b.onlyModel(); ok {
+		return name
+	}
+	if !b.opts.lenient && b.sound(b.file.Node().Get("models")) {
+		message := "this names no model, and the suite has several"
+		if len(b.file.Models) == 0 {
+			message = "this needs a model, and the suite declares none"
+		}
+		b.report(at.Pos, message, hint)
+	}
+	return ""
 }

@@ -19,6 +19,9 @@ type names struct {
 	open bool
 	// later holds what any step extracts, for hints.
 	later map[string]bool
+	// where says in which case a name is not known, when the text is not the
+	// case's own.
+	where string
 }
 
 // namesFor collects the vars of a case, its each, and what axes give.
@@ -95,6 +98,6 @@ func (b *build) known(n *strictyaml.Node, name string, known *names) {
 		default:
 			hint = "known here: " + strings.Join(all, ", ")
 		}
-		b.report(pos, fmt.Sprintf("nothing gives {{%s}} a value", name), hint)
+		b.report(pos, fmt.Sprintf("nothing gives {{%s}} a value%s", name, known.where), hint)
 	}
 }

@@ -64,7 +64,7 @@ func (p *problems) fill(pos strictyaml.Pos, bytes int) bool {
 	before := p.filled
 	p.filled += bytes
 	if before <= maxFilled && p.filled > maxFilled {
-		p.report(pos, fmt.Sprintf("the values of vars and rows fill more than %d bytes", maxFilled), "refer to large values less often")
+		p.report(pos, fmt.Sprintf("the values of vars, rows and files fill more than %d bytes", maxFilled), "refer to large values less often")
 	}
 	return p.filled <= maxFilled
 }

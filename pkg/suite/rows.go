@@ -61,7 +61,7 @@ func (s *sources) rows(entry *includeFile) []*strictyaml.Node {
 			Value: &strictyaml.Node{Pos: row.Pos, Kind: strictyaml.String, Text: asText(name)},
 		})
 		for _, field := range data.Case.Fields {
-			out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.copy(field.Value, templated(field.Key.Text))})
+			out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.inCase(field.Value, field.Key.Text)})
 		}
 		cases = append(cases, out)
 	}
@@ -72,6 +72,19 @@ func (s *sources) rows(entry *includeFile) []*strictyaml.Node {
 type rowFill struct {
 	*sources
 	row *strictyaml.Node
+}
+
+// inCase fills what stands below a key of a case.
+func (f rowFill) inCase(n *strictyaml.Node, key string) *strictyaml.Node {
+	if key != "agent" && key != "user" || n.Kind != strictyaml.Map {
+		return f.copy(n, templated(key))
+	}
+	out := *n
+	out.Fields = nil
+	for _, field := range n.Fields {
+		out.Fields = append(out.Fields, strictyaml.Field{Key: field.Key, Value: f.copy(field.Value, templated(key+"."+field.Key.Text))})
+	}
+	return &out
 }
 
 // rowFieldRE matches a placeholder of a row, and {{{{, which begins none.

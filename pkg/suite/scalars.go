@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -20,6 +21,10 @@ type (
 	onLimit         string
 	errorKind       string
 	trajectoryMatch string
+	provider        string
+	effort          string
+	textPlace       string
+	how             string
 	fit             string
 	stop            string
 )
@@ -41,8 +46,25 @@ func (errorKind) Choices() []string {
 }
 
 func (trajectoryMatch) Choices() []string {
-	return []string{"exact", "in_order", "any_order", "subset"}
+	return []string{
+		string(eval.MatchAligned), string(eval.MatchPositional), string(eval.MatchExact), string(eval.MatchInOrder),
+		string(eval.MatchAnyOrder), string(eval.MatchSubset), string(eval.MatchSuperset),
+	}
 }
+
+func (provider) Choices() []string {
+	return []string{string(eval.ProviderAnthropic), string(eval.ProviderOpenAI), string(eval.ProviderScripted)}
+}
+
+func (effort) Choices() []string {
+	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+}
+
+func (textPlace) Choices() []string {
+	return []string{string(eval.PlaceAnswer), string(eval.PlaceSaid), string(eval.PlaceCalls), string(eval.PlaceResults), string(eval.PlaceAll)}
+}
+
+func (how) Choices() []string { return []string{"exact", "ignore_case", "ignore", "set"} }
 
 func (fit) Choices() []string  { return []string{"budget"} }
 func (stop) Choices() []string { return []string{"decided"} }
@@ -62,14 +84,19 @@ func (v *version) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	}
 }
 
-// positive is a whole number from 1; natural is one from 0.
+// positive is a whole number from 1, several one from 2, natural one from 0.
 type (
 	positive int
+	several  int
 	natural  int
 )
 
 func (p *positive) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	*p = positive(wholeFrom(d, n, 1))
+}
+
+func (p *several) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*p = several(wholeFrom(d, n, 2))
 }
 
 func (p *natural) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
@@ -88,16 +115,51 @@ func wholeFrom(d *strictyaml.Decoder, n *strictyaml.Node, least int) int {
 	return i
 }
 
-// share is a number from 0 to 1.
-type share float64
+// The numbers of the format that are no whole ones.
+type (
+	// share is a number from 0 to 1.
+	share float64
+	// threshold is a share that not everything reaches.
+	threshold float64
+	// checkWeight and distance are numbers from 0.
+	checkWeight float64
+	distance    float64
+	// temperature is a number from 0 to 2.
+	temperature float64
+)
 
 func (s *share) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	f, err := strconv.ParseFloat(n.Text, 64)
-	if n.Kind != strictyaml.Number && !n.Loose || err != nil || !(f >= 0 && f <= 1) {
-		d.Want(n, "a number from 0 to 1")
-		return
+	*s = share(numberUpTo(d, n, 1, "a number from 0 to 1"))
+}
+
+func (t *threshold) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	const want = "a number above 0, up to 1"
+	*t = threshold(numberUpTo(d, n, 1, want))
+	if f, err := strconv.ParseFloat(n.Text, 64); err == nil && f == 0 && (n.Kind == strictyaml.Number || n.Loose) {
+		d.Report(n.Pos, "want "+want+", got "+n.Describe(), "everything reaches 0; weight: 0 makes a check that decides nothing")
 	}
-	*s = share(f)
+}
+
+func (w *checkWeight) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*w = checkWeight(numberUpTo(d, n, most, "a number from 0"))
+}
+
+func (m *distance) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*m = distance(numberUpTo(d, n, math.MaxFloat64, "a number from 0"))
+}
+
+func (t *temperature) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*t = temperature(numberUpTo(d, n, 2, "a number from 0 to 2"))
+}
+
+// numberUpTo is a number from 0 to a bound.
+func numberUpTo(d *strictyaml.Decoder, n *strictyaml.Node, bound float64, want string) float64 {
+	f, err := strconv.ParseFloat(n.Text, 64)
+	if n.Kind != strictyaml.Number && !n.Loose || err != nil || !(f >= 0 && f <= bound) {
+		d.Want(n, want)
+		return 0
+	}
+	return f
 }
 
 // dollars is an amount of money, kept in micro-dollars.

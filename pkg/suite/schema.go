@@ -19,7 +19,7 @@ import (
 // sources of the structs that the schema is made of: their comments are its
 // descriptions.
 //
-//go:embed file.go forms.go
+//go:embed file.go forms.go agentfile.go checkfile.go checkforms.go
 var formatSources embed.FS
 
 // Schema is the JSON Schema (draft 7, which editors know) of suite files. It is
@@ -44,8 +44,12 @@ func Schema() ([]byte, error) {
 	s.PatternProperties = map[string]*jsonschema.Schema{"^" + freePrefix: jsonschema.TrueSchema}
 	exactlyOne(s.Definitions["case"], "prompt", "call", "read", "steps", "catalog")
 	exactlyOne(s.Definitions["step"], "call", "read")
-	one := uint64(1)
-	s.Definitions["check"].MinProperties, s.Definitions["check"].MaxProperties = &one, &one
+	exactlyOne(s.Definitions["check"], checkKinds()...)
+	turned := jsonschema.NewProperties()
+	turned.Set("not", &jsonschema.Schema{Type: "object", Description: "A check, turned around."})
+	s.Definitions["check"].OneOf = append(s.Definitions["check"].OneOf, &jsonschema.Schema{Required: []string{"not"}, Properties: turned})
+	exactlyOne(s.Definitions["trajectory"], "calls", "baseline")
+	exactlyOne(s.Definitions["verify"], "call", "read", "command")
 
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -96,6 +100,8 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return number("integer", "1", fmt.Sprint(most))
 	case reflect.TypeFor[natural]():
 		return number("integer", "0", fmt.Sprint(most))
+	case reflect.TypeFor[several]():
+		return number("integer", "2", fmt.Sprint(most))
 	case reflect.TypeFor[int]():
 		return orExpression(&jsonschema.Schema{Type: "integer"})
 	case reflect.TypeFor[float64]():
@@ -104,6 +110,16 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return orExpression(&jsonschema.Schema{Type: "boolean"})
 	case reflect.TypeFor[share]():
 		return number("number", "0", "1")
+	case reflect.TypeFor[threshold]():
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: "1"})
+	case reflect.TypeFor[checkWeight]():
+		return number("number", "0", fmt.Sprint(most))
+	case reflect.TypeFor[distance]():
+		return orExpression(&jsonschema.Schema{Type: "number", Minimum: "0"})
+	case reflect.TypeFor[temperature]():
+		return number("number", "0", "2")
+	case reflect.TypeFor[seedFile]():
+		return anyOf(&jsonschema.Schema{Const: trialSeed}, orExpression(&jsonschema.Schema{Type: "integer"}))
 	case reflect.TypeFor[dollars]():
 		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: json.Number(fmt.Sprint(most))})
 	case reflect.TypeFor[duration]():
@@ -135,6 +151,26 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[rulesFile]():
 		one := uint64(1)
 		return anyOf(&jsonschema.Schema{Const: "all"}, &jsonschema.Schema{Type: "array", Items: text, MinItems: &one})
+	case reflect.TypeFor[notFile]():
+		return anyOf(form(r, reflect.TypeFor[bool]()), &jsonschema.Schema{Ref: "#/$defs/check"})
+	case reflect.TypeFor[textFile]():
+		return anyOf(text, object(placedTextFile{}))
+	case reflect.TypeFor[regexFile]():
+		return anyOf(text, object(placedRegexFile{}))
+	case reflect.TypeFor[callPatternFile]():
+		return anyOf(text, object(callFile{}))
+	case reflect.TypeFor[calledFile]():
+		return anyOf(text, object(countedCallFile{}))
+	case reflect.TypeFor[noRepeatsFile]():
+		return anyOf(&jsonschema.Schema{Const: true}, object(repeatsBoundFile{}))
+	case reflect.TypeFor[noSensitiveFile]():
+		return anyOf(&jsonschema.Schema{Const: true}, object(sensitiveFile{}))
+	case reflect.TypeFor[compareFile]():
+		comparison := object(comparisonFile{})
+		exactlyOne(comparison, "regex", "number")
+		number, _ := comparison.Properties.Get("number")
+		exactlyOne(number, "relative", "absolute")
+		return anyOf(form(r, reflect.TypeFor[how]()), comparison)
 	case reflect.TypeFor[passRateFile]():
 		return anyOf(form(r, reflect.TypeFor[rule]()), object(passRatesFile{}))
 	}
@@ -154,7 +190,12 @@ func orExpression(s *jsonschema.Schema) *jsonschema.Schema {
 // "type.Field".
 func readComments() (map[string]string, error) {
 	comments := map[string]string{}
-	for _, name := range []string{"file.go", "forms.go"} {
+	files, err := formatSources.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range files {
+		name := entry.Name()
 		text, err := formatSources.ReadFile(name)
 		if err != nil {
 			return nil, err

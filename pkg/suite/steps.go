@@ -67,9 +67,7 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 		e := f.ExpectError.ExpectError
 		step.ExpectError = &e
 	}
-	if a := f.Arguments; a != nil && !a.Bad && a.Kind != strictyaml.Map && (a.Kind != strictyaml.String || !placeholderRE.MatchString(a.Text)) {
-		b.report(a.Pos, "want a map of arguments, got "+a.Describe(), "")
-	}
+	b.arguments(f.Arguments)
 	if t := f.ExpectText; t != nil && !t.Bad && t.Kind != strictyaml.String && t.Kind != strictyaml.Map {
 		b.report(t.Pos, "want a text or matchers, got "+t.Describe(), "")
 	}
@@ -102,6 +100,13 @@ func (b *build) step(f *actionFile, at *strictyaml.Node, known *names) eval.Step
 		}
 	}
 	return step
+}
+
+// arguments of a call are a map, or a placeholder that stands for one.
+func (b *build) arguments(n *strictyaml.Node) {
+	if n != nil && !n.Bad && n.Kind != strictyaml.Map && (n.Kind != strictyaml.String || !placeholderRE.MatchString(n.Text)) {
+		b.report(n.Pos, "want a map of arguments, got "+n.Describe(), "")
+	}
 }
 
 // placeholderRE matches a string that is one placeholder and nothing else.
@@ -204,4 +209,12 @@ func at(n *strictyaml.Node, pointer string) strictyaml.Pos {
 		pos = n.Pos
 	}
 	return pos
+}
+
+// raw is a value as JSON; nil stays empty.
+func raw(n *strictyaml.Node) eval.JSON {
+	if n == nil {
+		return nil
+	}
+	return n.JSON()
 }
