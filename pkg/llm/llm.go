@@ -35,9 +35,11 @@ type Request struct {
 // A Trial identifies whose conversation it is, for models that are scripted or
 // played back and for servers that are told.
 type Trial struct {
-	Case   string
-	Repeat int
-	Seed   uint64
+	Case string
+	// Variant is the id of the variant. Two variants may ask the same.
+	Variant string
+	Repeat  int
+	Seed    uint64
 	// Role is who speaks: the agent (empty), "user", or "judge" with the number of
 	// the vote, such as "judge/2".
 	Role string
