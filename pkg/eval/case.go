@@ -47,6 +47,9 @@ type Case struct {
 	// Model names the model of an agent case. When it is empty, the variant's
 	// model axis decides.
 	Model string `json:"model,omitempty"`
+	// Namespaced names tools mcp__SERVER__TOOL for the agent also when it has one
+	// server.
+	Namespaced bool `json:"namespaced,omitempty"`
 	// Agent settings, those of the suite included.
 	Agent Agent `json:"agent,omitzero"`
 	// User is what the user's side does after the prompt. Nil says nothing more.

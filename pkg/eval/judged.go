@@ -2,15 +2,25 @@ package eval
 
 import "slices"
 
-// AwaitsJudge says whether the result has a check that only a judge can decide,
-// whether or not one has spoken.
-func (r Result) AwaitsJudge() bool { return slices.ContainsFunc(r.Scores, Score.awaits) }
+// AwaitsJudge says whether the result has a check that is for a judge to decide.
+func (r Result) AwaitsJudge() bool {
+	return anyScore(r.Scores, func(s Score) bool { return s.Pending && s.Reason == ReasonAwaitingJudge })
+}
 
-func (s Score) awaits() bool { return s.Pending || slices.ContainsFunc(s.Parts, Score.awaits) }
+// Open says whether the result has a check that nobody has decided.
+func (r Result) Open() bool { return anyScore(r.Scores, pending) }
 
-// Judged is the result with what a grading says of it: the scores of judges in
-// place of those that are pending, and the verdict folded anew. A judgement that
-// failed leaves them pending and says why.
+func pending(s Score) bool { return s.Pending }
+
+// anyScore looks inside groups too.
+func anyScore(scores []Score, holds func(Score) bool) bool {
+	return slices.ContainsFunc(scores, func(s Score) bool { return holds(s) || anyScore(s.Parts, holds) })
+}
+
+// Judged is the result with what a grading says of it: its scores in place of
+// those that are pending, those of checks that the result does not know behind
+// them, and the verdict folded anew. A judgement that failed leaves scores
+// pending and says why.
 func (r Result) Judged(j Result) Result {
 	said := map[string]Score{}
 	for _, s := range j.Scores {
@@ -18,6 +28,7 @@ func (r Result) Judged(j Result) Result {
 	}
 	r.Scores = judged(r.Scores, func(s Score) Score {
 		if spoken, ok := said[s.Check]; ok {
+			delete(said, s.Check)
 			spoken.Weight, spoken.Warning, spoken.Title = s.Weight, s.Warning, s.Title
 			return spoken
 		}
@@ -26,6 +37,11 @@ func (r Result) Judged(j Result) Result {
 		}
 		return s
 	})
+	for _, s := range j.Scores {
+		if _, new := said[s.Check]; new {
+			r.Scores = append(r.Scores, s)
+		}
+	}
 	r.JudgeUsage = r.JudgeUsage.Add(j.JudgeUsage)
 	r.Times.JudgeMS += j.Times.JudgeMS
 	switch {
@@ -42,7 +58,7 @@ func judged(scores []Score, speak func(Score) Score) []Score {
 	out := slices.Clone(scores)
 	for i, s := range out {
 		switch {
-		case len(s.Parts) > 0 && s.awaits():
+		case anyScore(s.Parts, pending):
 			s.Parts = judged(s.Parts, speak)
 			out[i] = s.Regroup()
 		case s.Pending:

@@ -30,6 +30,10 @@ type Model struct {
 	Rate     *Rate     `json:"rate,omitempty"`
 }
 
+// Replayed says whether the model's answers are played back, so that nobody is
+// asked.
+func (m Model) Replayed() bool { return m.Cassette != nil && !m.Cassette.Record }
+
 // A Provider is whose wire format a model speaks.
 type Provider string
 
