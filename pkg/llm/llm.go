@@ -124,7 +124,8 @@ type Response struct {
 	// Raw answer, byte for byte; nil where there was none.
 	Raw eval.JSON
 	// WaitedMS was spent before the call that succeeded, waiting out rate limits
-	// and overload; Tries is how many calls it took, at least 1.
+	// and overload, failed calls included; Tries is how many calls it took, at
+	// least 1.
 	WaitedMS float64
 	Tries    int
 }
