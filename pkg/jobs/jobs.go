@@ -29,6 +29,8 @@ type Job struct {
 	Attempt int `json:"attempt"`
 	// Header is the sha256 of the run's snapshot blob.
 	Header string `json:"header"`
+	// Subject is the sha256 of the trajectory to score, when the run is a grading.
+	Subject string `json:"subject,omitempty"`
 	// Dispatched is when the scheduler let go of the attempt, in Unix
 	// milliseconds by its clock. It only tells how long the attempt queued.
 	Dispatched int64 `json:"dispatched,omitempty"`

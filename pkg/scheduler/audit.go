@@ -22,7 +22,7 @@ func (s *Scheduler) audit(ctx context.Context, r *running) error {
 	if len(out) == 0 {
 		return nil
 	}
-	standings, err := s.queue.Audit(ctx, r.run.ID, r.jobs(out))
+	standings, err := r.queue.Audit(ctx, r.run.ID, r.jobs(out))
 	if err != nil {
 		return away("audit", err)
 	}
@@ -63,7 +63,7 @@ func (s *Scheduler) busy(ctx context.Context, r *running, out []store.Trial) (bo
 	if len(out) == 0 {
 		return false, nil
 	}
-	standings, err := s.queue.Audit(ctx, r.run.ID, r.jobs(out))
+	standings, err := r.queue.Audit(ctx, r.run.ID, r.jobs(out))
 	if err != nil {
 		return false, away("audit", err)
 	}

@@ -33,38 +33,44 @@ type Request struct {
 
 // A Creator stores new runs.
 type Creator interface {
-	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob) error
+	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, gradings ...eval.Run) error
 }
 
 // Create freezes a suite into a run and stores it. Nothing is dispatched before
 // a scheduler adopts it.
 func Create(ctx context.Context, s Creator, req Request) (eval.Run, error) {
-	run, blobs, err := freeze(req, time.Now())
+	run, snap, blobs, err := freeze(req, time.Now())
 	if err != nil {
 		return eval.Run{}, err
 	}
-	if err := s.CreateRun(ctx, run, blobs); err != nil {
+	var gradings []eval.Run
+	if judged(req.Suite.Suite.Cases) {
+		g, header := grading(run, snap, 1, eval.Grading{})
+		run.Grading = g.ID
+		gradings, blobs = append(gradings, g), append(blobs, header)
+	}
+	if err := s.CreateRun(ctx, run, blobs, gradings...); err != nil {
 		return eval.Run{}, fmt.Errorf("store run %s: %w", run.ID, err)
 	}
 	return run, nil
 }
 
-// freeze makes the run, and the blobs of its header and cases.
-func freeze(req Request, now time.Time) (eval.Run, []eval.Blob, error) {
+// freeze makes the run and its snapshot, and the blobs of its header and cases.
+func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, error) {
 	loaded := req.Suite
 	matrix, err := suite.Expand(&loaded.Suite, req.Selection)
 	if err != nil {
-		return eval.Run{}, nil, fmt.Errorf("expand suite %s: %w", loaded.Suite.Name, err)
+		return eval.Run{}, eval.Snapshot{}, nil, fmt.Errorf("expand suite %s: %w", loaded.Suite.Name, err)
 	}
 	if len(matrix.Cells) == 0 {
 		if matrix.Excluded > 0 {
-			return eval.Run{}, nil, fmt.Errorf("%w: exclude removes all %d cells", ErrEmpty, matrix.Excluded)
+			return eval.Run{}, eval.Snapshot{}, nil, fmt.Errorf("%w: exclude removes all %d cells", ErrEmpty, matrix.Excluded)
 		}
-		return eval.Run{}, nil, ErrEmpty
+		return eval.Run{}, eval.Snapshot{}, nil, ErrEmpty
 	}
 	snap := eval.Snapshot{
 		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git,
-		Servers: loaded.Suite.Servers, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
+		Servers: loaded.Suite.Servers, Models: loaded.Suite.Models, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
 		Plan: eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 	}
@@ -73,7 +79,7 @@ func freeze(req Request, now time.Time) (eval.Run, []eval.Blob, error) {
 		b := blob.Pack(eval.Encode(c))
 		blobs = append(blobs, b)
 		snap.Cases = append(snap.Cases, eval.CaseRef{
-			ID: c.ID, Title: c.Title, Kind: c.Kind, Tags: c.Tags, Workflow: c.Workflow, Blob: b.SHA256,
+			ID: c.ID, Title: c.Title, Kind: c.Kind, Tags: c.Tags, Workflow: c.Workflow, Labels: c.Labels, Blob: b.SHA256,
 		})
 	}
 	header := blob.Pack(eval.Encode(snap))
@@ -83,7 +89,7 @@ func freeze(req Request, now time.Time) (eval.Run, []eval.Blob, error) {
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
 		Priority: or(req.Priority, 1), Created: now.UTC(),
 	}
-	return run, append(blobs, header), nil
+	return run, snap, append(blobs, header), nil
 }
 
 func or(n, otherwise int) int {

@@ -11,15 +11,25 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// feed keeps a shallow window of trials in the queue. Each free place goes to
+// feed keeps a shallow window of trials in each queue. Each free place goes to
 // the run that has the fewest outstanding trials for its priority, so a small
 // run is not starved by a large one, and a run of a million trials costs no
 // more memory than one of a hundred.
 func (s *Scheduler) feed(ctx context.Context, runs []*running) error {
+	var errs []error
+	for _, l := range []*lane{s.trials, s.judging} {
+		of := slices.DeleteFunc(slices.Clone(runs), func(r *running) bool { return r.queue != l })
+		errs = append(errs, s.fill(ctx, l, of))
+	}
+	return errors.Join(errs...)
+}
+
+// fill gives the free places of one queue.
+func (s *Scheduler) fill(ctx context.Context, l *lane, runs []*running) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	free, err := s.free(ctx, runs)
+	free, err := s.free(ctx, l, runs)
 	if err != nil {
 		return err
 	}
@@ -48,18 +58,18 @@ func (s *Scheduler) feed(ctx context.Context, runs []*running) error {
 	return errors.Join(errs...)
 }
 
-// free is how many trials the window has room for.
-func (s *Scheduler) free(ctx context.Context, runs []*running) (int, error) {
+// free is how many trials the window of a queue has room for.
+func (s *Scheduler) free(ctx context.Context, l *lane, runs []*running) (int, error) {
 	window := s.opts.Window
 	if window <= 0 {
-		if time.Since(s.counted) > tick {
-			slots, err := s.queue.Slots(ctx)
+		if time.Since(l.counted) > tick {
+			slots, err := l.Slots(ctx)
 			if err != nil {
 				return 0, away("count slots", err)
 			}
-			s.slots, s.counted = slots, time.Now()
+			l.slots, l.counted = slots, time.Now()
 		}
-		window = min(max(3*s.slots, 50), 1000)
+		window = min(max(3*l.slots, 50), 1000)
 	}
 	for _, r := range runs {
 		window -= len(r.dispatched())
@@ -94,7 +104,11 @@ func newBatch(r *running) batch {
 	return b
 }
 
-func (b *batch) empty() bool { return len(b.waiting) == 0 && b.cursor >= b.r.run.Trials }
+// empty says whether nothing is left to give. A grading has no trials but those
+// that wait.
+func (b *batch) empty() bool {
+	return len(b.waiting) == 0 && (b.cursor >= b.r.run.Trials || b.r.run.Parent != "")
+}
 
 func (b *batch) share() float64 { return float64(b.open+len(b.taken)) / float64(b.weight) }
 

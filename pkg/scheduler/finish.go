@@ -15,7 +15,11 @@ import (
 // know who wait for it.
 func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutcome) error {
 	r.run.Outcome = outcome
-	run, summary, err := end(ctx, s.store, r.run, r.snapshot)
+	ending := end
+	if r.run.Parent != "" {
+		ending = endGrading
+	}
+	run, summary, err := ending(ctx, s.store, r.run, r.snapshot)
 	if err != nil {
 		return err
 	}
@@ -23,7 +27,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 	// Before anybody is told: who waits may end the process.
 	forgetting, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if err := s.queue.Forget(forgetting, r.run.ID); err != nil {
+	if err := r.queue.Forget(forgetting, r.run.ID); err != nil {
 		// The verdict stands; what the queue still remembers expires by itself.
 		s.log.WarnContext(ctx, "forget run in the queue", "run", r.run.ID, "error", err)
 	}
@@ -36,6 +40,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 type Ender interface {
 	Source
 	blob.Store
+	Run(ctx context.Context, id string) (eval.Run, error)
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
 }
@@ -70,6 +75,33 @@ func end(ctx context.Context, s Ender, run eval.Run, snap eval.Snapshot) (eval.R
 	return run, summary, nil
 }
 
+// endGrading stores the end of a grading, and makes the summary of its run anew if
+// that is done already: the numbers are others now.
+func endGrading(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval.Run, eval.Summary, error) {
+	g.Finished = time.Now().UTC()
+	g.State = eval.RunDone
+	own := eval.Summary{Run: g.ID, Suite: g.Suite, SuiteHash: g.SuiteHash, Outcome: g.Outcome, Version: snap.Version, Started: g.Created, Finished: g.Finished}
+	if err := s.Finish(ctx, g, blob.Pack(eval.Encode(own))); err != nil {
+		return g, own, fmt.Errorf("store the end of grading %s: %w", g.ID, err)
+	}
+	run, err := s.Run(ctx, g.Parent)
+	if err != nil {
+		return g, own, fmt.Errorf("read run %s: %w", g.Parent, err)
+	}
+	if run.State != eval.RunDone {
+		return g, own, nil
+	}
+	summary, err := summarize(ctx, s, run, snap)
+	if err != nil {
+		return g, own, fmt.Errorf("summarize run %s: %w", run.ID, err)
+	}
+	run.Verdict, run.ExitCode = summary.Verdict, summary.ExitCode
+	if err := s.Finish(ctx, run, blob.Pack(eval.Encode(summary))); err != nil {
+		return g, own, fmt.Errorf("store the summary of run %s: %w", run.ID, err)
+	}
+	return g, summary, nil
+}
+
 // A Source is what a summary is made from.
 type Source interface {
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
@@ -80,6 +112,13 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	spent, err := s.Spent(ctx, run.ID)
 	if err != nil {
 		return eval.Summary{}, err
+	}
+	if run.Grading != "" {
+		judges, err := s.Spent(ctx, run.Grading)
+		if err != nil {
+			return eval.Summary{}, err
+		}
+		spent += judges
 	}
 	each := func(fn func(store.Row) error) error { return s.EachResult(ctx, run.ID, fn) }
 	summary, err := aggregate.Summarize(run, snap, each, spent)

@@ -57,7 +57,14 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 	if err := s.answer(ctx, r); err != nil {
 		return false, err
 	}
+	if r.judges != nil && !r.judges.over() {
+		return r.run.Control == eval.ControlRun, nil
+	}
 	if r.complete() {
+		// What waits in the store beyond what a copy holds, it shows now.
+		if err := s.reload(ctx, r); err != nil || !r.complete() {
+			return err == nil, err
+		}
 		return false, s.finish(ctx, r, eval.OutcomeComplete)
 	}
 	return r.run.Control == eval.ControlRun, nil
@@ -71,6 +78,12 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 	}
 	r.followed = time.Now()
 	now, err := s.store.Run(ctx, r.run.ID)
+	if err == nil && r.judged != nil {
+		// What a person wants of a run, its grading follows.
+		var of eval.Run
+		of, err = s.store.Run(ctx, now.Parent)
+		now.Control = of.Control
+	}
 	if err != nil {
 		return fmt.Errorf("read control: %w", err)
 	}
@@ -83,7 +96,7 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 	if now.Control == r.run.Control {
 		return nil
 	}
-	if err := s.queue.Control(ctx, r.run.ID, now.Control); err != nil {
+	if err := r.queue.Control(ctx, r.run.ID, now.Control); err != nil {
 		return away("pass on control "+string(now.Control), err)
 	}
 	r.run.Control = now.Control
@@ -123,6 +136,9 @@ func (s *Scheduler) answer(ctx context.Context, r *running) error {
 // wind ends a cancelled run: it empties the queue of its trials and finishes
 // once no worker holds one any more.
 func (s *Scheduler) wind(ctx context.Context, r *running) error {
+	if r.judges != nil && !r.judges.over() {
+		return nil
+	}
 	out := r.dispatched()
 	busy, err := s.busy(ctx, r, out)
 	if err != nil {
@@ -131,7 +147,7 @@ func (s *Scheduler) wind(ctx context.Context, r *running) error {
 	if busy {
 		return nil
 	}
-	if err := s.queue.Delete(ctx, r.jobs(out)); err != nil {
+	if err := r.queue.Delete(ctx, r.jobs(out)); err != nil {
 		return away("empty the queue", err)
 	}
 	return s.finish(ctx, r, eval.OutcomeRunCancelled)

@@ -53,18 +53,24 @@ type Options struct {
 // A Scheduler keeps runs moving. Make one with New.
 type Scheduler struct {
 	store    Store
-	queue    jobs.Queue
+	trials   *lane
+	judging  *lane
 	recorder Recorder
 	opts     Options
 	log      *slog.Logger
 	wake     chan struct{}
 
+	mu   sync.Mutex // guards runs
+	runs map[string]*running
+}
+
+// A lane is a queue and the window of it that is kept full. Trials and judging
+// have one each, so that waiting judges never starve trials.
+type lane struct {
+	jobs.Queue
 	// slots of the living workers as of counted; only Run touches them.
 	slots   int
 	counted time.Time
-
-	mu   sync.Mutex // guards runs
-	runs map[string]*running
 }
 
 // running is the scheduler's copy of a run that it keeps moving. Only the
@@ -72,11 +78,15 @@ type Scheduler struct {
 type running struct {
 	run      eval.Run
 	snapshot eval.Snapshot
-	followed time.Time     // when the control was last read
-	audited  time.Time     // when the store was last read
-	done     chan struct{} // closed when the run is done or given up
-	err      error         // why it was given up; read after done
-	summary  eval.Summary  // read after done
+	queue    *lane
+	// judges is the grading that the run waits for, and judged the run that a
+	// grading belongs to while it lasts; nil if there is none.
+	judges, judged *running
+	followed       time.Time     // when the control was last read
+	audited        time.Time     // when the store was last read
+	done           chan struct{} // closed when the run is done or given up
+	err            error         // why it was given up; read after done
+	summary        eval.Summary  // read after done
 
 	mu          sync.Mutex // guards the following fields
 	outstanding map[int]store.Trial
@@ -94,8 +104,9 @@ func (r *running) over() bool {
 	}
 }
 
-// New makes a scheduler over a store, a queue and a recorder.
-func New(s Store, q jobs.Queue, r Recorder, o Options) *Scheduler {
+// New makes a scheduler over a store, a queue for trials, one for judging, and a
+// recorder.
+func New(s Store, trials, judging jobs.Queue, r Recorder, o Options) *Scheduler {
 	if o.Audit <= 0 {
 		o.Audit = 5 * time.Second
 	}
@@ -106,7 +117,7 @@ func New(s Store, q jobs.Queue, r Recorder, o Options) *Scheduler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Scheduler{
-		store: s, queue: q, recorder: r, opts: o, log: o.Logger,
+		store: s, trials: &lane{Queue: trials}, judging: &lane{Queue: judging}, recorder: r, opts: o, log: o.Logger,
 		wake: make(chan struct{}, 1),
 		runs: map[string]*running{},
 	}
@@ -171,6 +182,9 @@ func (s *Scheduler) Stored(st store.Stored) {
 	if r == nil {
 		return
 	}
+	if judges := r.judges; judges != nil && st.Final && st.Result.AwaitsJudge() {
+		judges.await(st)
+	}
 	r.mu.Lock()
 	if r.missed != nil {
 		r.missed = append(r.missed, st)
@@ -180,45 +194,66 @@ func (s *Scheduler) Stored(st store.Stored) {
 	s.Wake()
 }
 
-// Adopt takes up a run that is in the store: a new one, or one whose former
-// scheduler is gone. With workersGone, the workers of that time are known to be
-// gone too, as in a farm of one process, so every attempt that was out is
-// followed by the next at once.
+// Adopt takes up a run or a grading that is in the store: a new one, or one whose
+// former scheduler is gone. A run brings its grading. With workersGone, the
+// workers of that time are known to be gone too, as in a farm of one process, so
+// every attempt that was out is followed by the next at once.
 func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) error {
-	run, err := s.store.Run(ctx, id)
+	r, err := s.take(ctx, id, workersGone)
 	if err != nil {
 		return fmt.Errorf("adopt run %s: %w", id, err)
 	}
-	var snap eval.Snapshot
-	if err := blob.LoadJSON(ctx, s.store, run.Header, &snap); err != nil {
-		return fmt.Errorf("adopt run %s: %w", id, err)
-	}
-	if workersGone {
-		if _, err := s.store.Release(ctx, id); err != nil {
-			return fmt.Errorf("adopt run %s: %w", id, err)
+	taken := []*running{r}
+	if g := r.run.Grading; g != "" {
+		judges, err := s.take(ctx, g, workersGone)
+		if err != nil {
+			return fmt.Errorf("adopt run %s: grading %s: %w", id, g, err)
 		}
-		// Whatever the queue remembers is of that time.
-		if err := s.queue.Forget(ctx, id); err != nil {
-			return away("adopt run "+id, err)
+		if judges.run.State != eval.RunDone {
+			r.judges, judges.judged = judges, r
+			taken = append(taken, judges)
 		}
-	}
-	r := &running{run: run, snapshot: snap, done: make(chan struct{})}
-	if err := s.reload(ctx, r); err != nil {
-		return fmt.Errorf("adopt run %s: %w", id, err)
-	}
-	if err := s.queue.Control(ctx, id, run.Control); err != nil {
-		return away("adopt run "+id, err)
-	}
-	// What the queue still holds is refused as a duplicate; what it lost is
-	// there again.
-	if err := s.enqueue(ctx, r, r.dispatched()); err != nil {
-		return fmt.Errorf("adopt run %s: %w", id, err)
 	}
 	s.mu.Lock()
-	s.runs[id] = r
+	for _, r := range taken {
+		s.runs[r.run.ID] = r
+	}
 	s.mu.Unlock()
 	s.Wake()
 	return nil
+}
+
+// take makes the copy of a run, and puts what is out into its queue.
+func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*running, error) {
+	run, err := s.store.Run(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{run: run, queue: s.trials, done: make(chan struct{})}
+	if run.Parent != "" {
+		r.queue = s.judging
+	}
+	if err := blob.LoadJSON(ctx, s.store, run.Header, &r.snapshot); err != nil {
+		return nil, err
+	}
+	if workersGone {
+		if _, err := s.store.Release(ctx, id); err != nil {
+			return nil, err
+		}
+		// Whatever the queue remembers is of that time.
+		if err := r.queue.Forget(ctx, id); err != nil {
+			return nil, away("forget", err)
+		}
+	}
+	if err := s.reload(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := r.queue.Control(ctx, id, run.Control); err != nil {
+		return nil, away("control", err)
+	}
+	// What the queue still holds is refused as a duplicate; what it lost is
+	// there again.
+	return r, s.enqueue(ctx, r, r.dispatched())
 }
 
 // Wait blocks until a run is done and returns its summary. If ctx ends first,
@@ -281,12 +316,31 @@ func (r *running) apply(st store.Stored) {
 	}
 }
 
-// complete says whether every trial has its result: all were dispatched, and
-// none is outstanding.
-func (r *running) complete() bool {
+// remembered bounds the trials of a grading that wait in memory: the store has
+// the others.
+const remembered = 5000
+
+// await adds a trial to a grading as the store has.
+func (r *running) await(st store.Stored) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.run.Cursor >= r.run.Trials && len(r.outstanding) == 0
+	if len(r.outstanding) < remembered {
+		r.outstanding[st.Ordinal] = store.Trial{
+			Run: r.run.ID, Ordinal: st.Ordinal, Attempt: 1, State: store.Waiting, Subject: st.Result.Trajectory,
+		}
+	}
+}
+
+// complete says whether every trial has its result: all were dispatched, and
+// none is outstanding. A grading has a trial for whatever its run hands to it, so
+// the run has to be complete first.
+func (r *running) complete() bool {
+	if r.judged != nil && !r.judged.complete() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return (r.run.Parent != "" || r.run.Cursor >= r.run.Trials) && len(r.outstanding) == 0
 }
 
 // dispatched lists the attempts that should be in the queue or with a worker.
@@ -316,11 +370,11 @@ func (s *Scheduler) enqueue(ctx context.Context, r *running, ts []store.Trial) e
 		}
 	}
 	if len(later) > 0 {
-		if err := s.queue.Supersede(ctx, later); err != nil {
+		if err := r.queue.Supersede(ctx, later); err != nil {
 			return away("announce attempts", err)
 		}
 	}
-	if err := s.queue.Enqueue(ctx, js); err != nil {
+	if err := r.queue.Enqueue(ctx, js); err != nil {
 		return away("enqueue trials", err)
 	}
 	return nil
@@ -330,7 +384,7 @@ func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	js := make([]jobs.Job, len(ts))
 	now := time.Now().UnixMilli()
 	for i, t := range ts {
-		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Dispatched: now}
+		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Dispatched: now}
 	}
 	return js
 }

@@ -93,11 +93,11 @@ func (q *queue) say(j jobs.Job, st jobs.Standing) {
 // bundle is a scheduler over a real store, a real aggregator and the queue
 // above.
 type bundle struct {
-	t     *testing.T
-	store store.Store
-	queue *queue
-	agg   *aggregate.Aggregator
-	sched *scheduler.Scheduler
+	t              *testing.T
+	store          store.Store
+	queue, judging *queue
+	agg            *aggregate.Aggregator
+	sched          *scheduler.Scheduler
 }
 
 func setup(t *testing.T, o scheduler.Options) *bundle {
@@ -107,13 +107,13 @@ func setup(t *testing.T, o scheduler.Options) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	b := &bundle{t: t, store: s, queue: &queue{}}
+	b := &bundle{t: t, store: s, queue: &queue{}, judging: &queue{}}
 	if o.Audit == 0 {
 		o.Audit = time.Millisecond
 	}
 	o.Backoff = func(int) time.Duration { return 0 }
 	b.agg = aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) { b.sched.Stored(st) }})
-	b.sched = scheduler.New(s, b.queue, b.agg, o)
+	b.sched = scheduler.New(s, b.queue, b.judging, b.agg, o)
 	ctx, stop := context.WithCancel(t.Context())
 	var services sync.WaitGroup
 	services.Go(func() { _ = b.agg.Run(ctx) })
