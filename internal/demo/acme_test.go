@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 )
 
 // A session calls a demo server and fails the test when no answer comes.
@@ -18,19 +19,33 @@ type session struct {
 	c *client.Client
 }
 
-// inProcess connects to a server in this process.
+// inProcess connects to the server of Acme in this process.
 func inProcess(t *testing.T, regression string) session {
 	t.Helper()
-	s, err := Acme(regression)
+	return open(t, Options{Name: "acme", Break: regression})
+}
+
+// open connects to a server in this process.
+func open(t *testing.T, o Options) session {
+	t.Helper()
+	d, err := build(o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return connectTo(t, d.mcp)
+}
+
+func connectTo(t *testing.T, s *server.MCPServer) session {
+	t.Helper()
 	c, err := client.NewInProcessClient(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return connect(t, c)
 }
+
+// num is a number as it is decoded.
+func num(text string) json.Number { return json.Number(text) }
 
 func connect(t *testing.T, c *client.Client) session {
 	t.Helper()
@@ -134,27 +149,26 @@ func TestListing(t *testing.T) {
 
 func TestObjects(t *testing.T) {
 	s := inProcess(t, "")
-	n := func(text string) json.Number { return json.Number(text) }
 	for name, tt := range map[string]struct {
 		tool string
 		args map[string]any
 		want map[string]any
 	}{
 		"active customer": {"getCustomerStatus", map[string]any{"customerId": "CUST-4091"}, map[string]any{
-			"customerId": "CUST-4091", "name": "Harbor Street Capital", "accountNumber": n("9007199254740993"), "status": "ACTIVE",
+			"customerId": "CUST-4091", "name": "Harbor Street Capital", "accountNumber": num("9007199254740993"), "status": "ACTIVE",
 			"tier": "ENTERPRISE_TIER", "primaryRegion": "US-EAST-1", "orders": []any{"ORD-20240815"},
 		}},
 		"unknown customer": {"getCustomerStatus", map[string]any{"customerId": "CUST-9999"}, map[string]any{
 			"customerId": "CUST-9999", "status": "NOT_FOUND", "tier": "UNKNOWN", "primaryRegion": "UNKNOWN",
 		}},
 		"shipped order": {"getOrderStatus", map[string]any{"orderId": "ORD-20240815"}, map[string]any{
-			"orderId": "ORD-20240815", "status": "SHIPPED", "itemCount": n("12"), "totalAmount": "$48,750.00", "reportUri": "acme://report/q7Zr2vKx9",
+			"orderId": "ORD-20240815", "status": "SHIPPED", "itemCount": num("12"), "totalAmount": "$48,750.00", "reportUri": "acme://report/q7Zr2vKx9",
 		}},
 		"unknown order": {"getOrderStatus", map[string]any{"orderId": "ORD-19990101"}, map[string]any{
-			"orderId": "ORD-19990101", "status": "NOT_FOUND", "itemCount": n("0"), "totalAmount": "$0.00",
+			"orderId": "ORD-19990101", "status": "NOT_FOUND", "itemCount": num("0"), "totalAmount": "$0.00",
 		}},
 		"service": {"getSLACompliance", map[string]any{"serviceId": "data-pipeline"}, map[string]any{
-			"serviceId": "data-pipeline", "targetPct": n("99.0"), "compliancePct": n("98.5"), "violationCount": n("12"),
+			"serviceId": "data-pipeline", "targetPct": num("99.0"), "compliancePct": num("98.5"), "violationCount": num("12"),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +275,7 @@ func (s session) read(uri string) map[string]any {
 }
 
 func TestUnknownBreak(t *testing.T) {
-	_, err := Acme("renamed-tire")
+	err := Check(Options{Name: "acme", Break: "renamed-tire"})
 	if err == nil || !strings.Contains(err.Error(), `unknown break "renamed-tire"; there are renamed-tier, `) {
 		t.Errorf("got error %v, want one that lists the breaks", err)
 	}

@@ -1,10 +1,5 @@
 package demo
 
-import (
-	"fmt"
-	"strings"
-)
-
 // A Break is one regression that a demo server can be started with.
 type Break struct {
 	Name string
@@ -14,7 +9,9 @@ type Break struct {
 	// fail, and no others.
 	Fails []Fails
 
-	apply func(*acme)
+	// Exactly one is set: what the break does to its server.
+	apply  func(*acme)
+	onDesk func(*desk)
 }
 
 // A Fails names the cases of one suite that a break makes fail, in the order of
@@ -25,9 +22,21 @@ type Fails struct {
 	Cases []string
 }
 
-// Breaks lists every regression, those of single answers first, then those of
-// behaviour, then those of the listing.
-func Breaks() []Break {
+// Breaks lists the regressions that a demo server knows.
+func Breaks(name string) []Break {
+	switch name {
+	case "acme":
+		return acmeBreaks()
+	case "desk":
+		return deskBreaks()
+	default:
+		return nil
+	}
+}
+
+// acmeBreaks lists those of single answers first, then those of behaviour, then
+// those of the listing.
+func acmeBreaks() []Break {
 	return []Break{
 		{
 			Name:    "renamed-tier",
@@ -230,15 +239,4 @@ func Breaks() []Break {
 			apply: bloatedListing,
 		},
 	}
-}
-
-func find(name string) (Break, error) {
-	var names []string
-	for _, b := range Breaks() {
-		if b.Name == name {
-			return b, nil
-		}
-		names = append(names, b.Name)
-	}
-	return Break{}, fmt.Errorf("unknown break %q; there are %s", name, strings.Join(names, ", "))
 }

@@ -80,7 +80,7 @@ func symptoms() map[string]struct {
 
 func TestEveryBreakHasItsSymptom(t *testing.T) {
 	all := symptoms()
-	for _, b := range Breaks() {
+	for _, b := range Breaks("acme") {
 		t.Run(b.Name, func(t *testing.T) {
 			if b.Name == "crash-on-hostile-input" {
 				t.Skip("kills its process: TestCrashOnHostileInput")
@@ -120,7 +120,7 @@ func TestCrashOnHostileInput(t *testing.T) {
 // Every name is told apart, says something, and names its cases once.
 func TestBreaksAreWellFormed(t *testing.T) {
 	seen := map[string]bool{}
-	for _, b := range Breaks() {
+	for _, b := range Breaks("acme") {
 		if seen[b.Name] {
 			t.Errorf("break %s is listed twice", b.Name)
 		}
@@ -149,7 +149,7 @@ func TestBreaksAreWellFormed(t *testing.T) {
 // that its summary does not name.
 func TestBreaksLeaveOtherToolsAlone(t *testing.T) {
 	whole := inProcess(t, "").listing()
-	for _, b := range Breaks() {
+	for _, b := range Breaks("acme") {
 		t.Run(b.Name, func(t *testing.T) {
 			broken := inProcess(t, b.Name).listing()
 			for name, def := range whole {
@@ -212,13 +212,17 @@ func readsReport(s session) string {
 	}
 }
 
-// hangs gives the slow tool two seconds, on a transport that heeds the deadline. A
-// whole server answers in a few milliseconds.
 func hangs(s session) string {
+	return hangsOn(s, "getSLACompliance", map[string]any{"serviceId": "api-gateway"})
+}
+
+// hangsOn gives a slow tool two seconds, on a transport that heeds the deadline. A
+// whole server answers in a few milliseconds.
+func hangsOn(s session, tool string, arguments any) string {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second)
 	defer cancel()
 	_, err := s.c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{
-		Name: "getSLACompliance", Arguments: map[string]any{"serviceId": "api-gateway"},
+		Name: tool, Arguments: arguments,
 	}})
 	switch {
 	case ctx.Err() != nil:

@@ -4,22 +4,24 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 )
 
 // serveEnv makes the test binary a demo server on its stdio, with the break that
-// the variable names ("none" for none).
-const serveEnv = "DEMO_TEST_BREAK"
+// the variable names, as in "acme/" or "desk/slow".
+const serveEnv = "DEMO_TEST_SERVE"
 
 func TestMain(m *testing.M) {
-	name, asServer := os.LookupEnv(serveEnv)
+	value, asServer := os.LookupEnv(serveEnv)
 	if !asServer {
 		os.Exit(m.Run())
 	}
-	if name == "none" {
-		name = ""
-	}
-	err := Serve(context.Background(), Options{Name: "acme", Break: name, In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	name, regression, _ := strings.Cut(value, "/")
+	err := Serve(context.Background(), Options{
+		Name: name, Break: regression, Caller: Caller{os.Getenv("DESK_TENANT"), os.Getenv("DESK_TOKEN")},
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -112,14 +111,7 @@ func crashOnHostileInput(a *acme) {
 	}
 }
 
-func slowTool(a *acme) {
-	a.tool("getSLACompliance").before = func(ctx context.Context, _ any) {
-		select {
-		case <-time.After(4 * time.Second):
-		case <-ctx.Done():
-		}
-	}
-}
+func slowTool(a *acme) { a.tool("getSLACompliance").slowDown() }
 
 func missingTool(a *acme) {
 	var kept []*tool
@@ -157,8 +149,10 @@ func bloatedListing(a *acme) {
 }
 
 // tool finds one of our own tools.
-func (a *acme) tool(name string) *tool {
-	for _, t := range a.tools {
+func (a *acme) tool(name string) *tool { return toolOf(a.tools, name) }
+
+func toolOf(tools []*tool, name string) *tool {
+	for _, t := range tools {
 		if t.Name == name {
 			return t
 		}

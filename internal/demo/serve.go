@@ -16,10 +16,12 @@ import (
 
 // Options of [Serve].
 type Options struct {
-	// Name of the demo server. "acme" is the only one.
+	// Name of the demo server, one of [Names].
 	Name string
 	// Break is the name of a regression from [Breaks]; empty means none.
 	Break string
+	// Caller uses the desk. Over HTTP the headers of a request go before it.
+	Caller Caller
 	// HTTP is the address to serve Streamable HTTP on, at path /mcp. An address
 	// without a host, such as ":8080", means the loopback interface; port 0
 	// means any free one. Empty means stdio.
@@ -33,17 +35,14 @@ type Options struct {
 // Serve serves a demo server until ctx ends or, on stdio, until In does. Both
 // are no error.
 func Serve(ctx context.Context, o Options) error {
-	if o.Name != "acme" {
-		return fmt.Errorf("unknown demo server %q; there is acme", o.Name)
-	}
-	s, err := Acme(o.Break)
+	d, err := build(o)
 	if err != nil {
 		return err
 	}
 	if o.HTTP != "" {
-		err = serveHTTP(ctx, s, o)
+		err = serveHTTP(ctx, d, o)
 	} else {
-		err = serveStdio(ctx, s, o)
+		err = serveStdio(ctx, d.mcp, o)
 	}
 	if err != nil {
 		return fmt.Errorf("serve %s: %w", o.Name, err)
@@ -62,7 +61,7 @@ func serveStdio(ctx context.Context, s *server.MCPServer, o Options) error {
 	return nil
 }
 
-func serveHTTP(ctx context.Context, s *server.MCPServer, o Options) error {
+func serveHTTP(ctx context.Context, d demo, o Options) error {
 	const (
 		idle  = 10 * time.Minute // a session whose client went away without a word
 		grace = 2 * time.Second  // for calls in flight at the end
@@ -78,13 +77,13 @@ func serveHTTP(ctx context.Context, s *server.MCPServer, o Options) error {
 	}
 	mux := http.NewServeMux()
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(logTo(o.Err), slog.LevelError)}
-	mcp := server.NewStreamableHTTPServer(s,
+	mcp := server.NewStreamableHTTPServer(d.mcp,
 		server.WithStreamableHTTPServer(web),
 		server.WithSessionIdleTTL(idle),
 		server.WithStreamableHTTPLogger(slog.New(logTo(o.Err))),
 	)
-	mux.Handle("/mcp", mcp)
-	if _, err := fmt.Fprintf(o.Err, "acme: serving http://%s/mcp\n", l.Addr()); err != nil {
+	mux.Handle("/mcp", d.guarded(mcp))
+	if _, err := fmt.Fprintf(o.Err, "%s: serving http://%s/mcp\n", o.Name, l.Addr()); err != nil {
 		return errors.Join(fmt.Errorf("announce the address: %w", err), l.Close())
 	}
 

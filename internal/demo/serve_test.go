@@ -14,38 +14,51 @@ import (
 )
 
 // overStdio starts this test binary as a demo server.
-func overStdio(t *testing.T, regression string) session {
+func overStdio(t *testing.T, name string, env ...string) session {
 	t.Helper()
-	if regression == "" {
-		regression = "none"
-	}
-	tr := transport.NewStdio(os.Args[0], []string{serveEnv + "=" + regression})
+	tr := transport.NewStdio(os.Args[0], append(env, serveEnv+"="+name+"/"))
 	return connect(t, client.NewClient(tr))
 }
 
-// overHTTP serves in this process and gives the session and what ends the server.
+// overHTTP serves Acme in this process and gives the session and what ends the
+// server.
 func overHTTP(t *testing.T, addr string) (session, string, func() error) {
+	t.Helper()
+	url, stop := listen(t, Options{Name: "acme", HTTP: addr})
+	return dial(t, url, nil), url, stop
+}
+
+// dial connects to a server over HTTP, with headers.
+func dial(t *testing.T, url string, headers map[string]string) session {
+	t.Helper()
+	tr, err := transport.NewStreamableHTTP(url, transport.WithHTTPHeaders(headers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return connect(t, client.NewClient(tr))
+}
+
+// listen serves in this process over HTTP and gives the URL and what ends the
+// server.
+func listen(t *testing.T, o Options) (url string, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, Options{Name: "acme", HTTP: addr, Err: w}); _ = w.Close() }()
+	o.Err = w
+	go func() { done <- Serve(ctx, o); _ = w.Close() }()
 	line, err := bufio.NewReader(r).ReadString('\n')
 	if err != nil {
 		cancel()
 		t.Fatalf("no address announced: %v; Serve returned %v", err, <-done)
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
-	_, url, _ := strings.Cut(strings.TrimSpace(line), "serving ")
-	tr, err := transport.NewStreamableHTTP(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return connect(t, client.NewClient(tr)), url, func() error { cancel(); return <-done }
+	_, url, _ = strings.Cut(strings.TrimSpace(line), "serving ")
+	return url, func() error { cancel(); return <-done }
 }
 
 func TestStdio(t *testing.T) {
-	checkWhole(overStdio(t, ""))
+	checkWhole(overStdio(t, "acme"))
 }
 
 func TestHTTP(t *testing.T) {
@@ -100,8 +113,10 @@ func TestServeRefuses(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"unknown server": {Options{Name: "emca"}, `unknown demo server "emca"; there is acme`},
+		"unknown server": {Options{Name: "emca"}, `unknown demo server "emca"; there are acme, desk, proxy`},
 		"unknown break":  {Options{Name: "acme", Break: "all"}, `unknown break "all"`},
+		"unknown tenant": {Options{Name: "desk", Caller: Caller{Tenant: "hooli"}}, `unknown tenant "hooli"; there are acme, globex`},
+		"no breaks":      {Options{Name: "proxy", Break: "slow"}, "demo proxy has no breaks"},
 		"bad address":    {Options{Name: "acme", HTTP: "127.0.0.1:http:1"}, "serve acme: listen tcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +133,7 @@ func TestServeRefuses(t *testing.T) {
 func command(t *testing.T, regression string, stderr io.Writer) (*exec.Cmd, io.WriteCloser, io.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serveEnv+"="+regression)
+	cmd.Env = append(os.Environ(), serveEnv+"=acme/"+regression)
 	cmd.Stderr = stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,25 +12,31 @@ import (
 func (c *command) demo() *cobra.Command {
 	o := demo.Options{In: c.env.Stdin, Out: c.env.Stdout, Err: c.env.Stderr}
 	cmd := &cobra.Command{
-		Use:   "demo acme",
+		Use:   "demo NAME",
 		Short: "Serve a small MCP server to try suites on",
-		Long: `Serve the five tools of a small company over MCP, on stdio or, with --http, as
-Streamable HTTP under /mcp.
+		Long: `Serve a made-up MCP server on stdio or, with --http, as Streamable HTTP under /mcp.
 
---break NAME introduces one regression, to see which cases notice it;
---break list prints them all, with the cases that must fail.`,
-		Args: args(1, 1, "the name of a demo: acme"),
+  acme    five tools that look things up
+  desk    a support desk of two companies: orders, customers, refunds up to
+          100.00 USD, escalations, jobs and reports. What a session changes, it
+          alone sees. DESK_TENANT, or the header X-Desk-Tenant, is the company:
+          acme (default) or globex. DESK_TOKEN, or Authorization: Bearer, says
+          who calls: a token that begins with viewer may not refund.
+  proxy   stands in for a proxy of MCP servers, of which there are none
+
+--break NAME introduces one regression into acme or desk, to see which cases
+notice it; --break list prints them all, with the cases that must fail.`,
+		Args: args(1, 1, "the name of a demo: "+strings.Join(demo.Names(), ", ")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Break == "list" {
-				c.printBreaks()
+			o.Name = args[0]
+			if o.Break == "list" && slices.Contains(demo.Names(), o.Name) {
+				c.printBreaks(o.Name)
 				return nil
 			}
-			o.Name = args[0]
-			if _, err := demo.Acme(o.Break); err != nil || o.Name != "acme" {
-				if o.Name != "acme" {
-					err = fmt.Errorf("unknown demo %q", o.Name)
-				}
-				return usage("evalfarm demo acme --break list", "%s", err)
+			o.Caller.Tenant, _ = c.env.Lookup("DESK_TENANT")
+			o.Caller.Token, _ = c.env.Lookup("DESK_TOKEN")
+			if err := demo.Check(o); err != nil {
+				return usage("evalfarm demo --help", "%s", err)
 			}
 			return demo.Serve(cmd.Context(), o)
 		},
@@ -40,12 +46,22 @@ Streamable HTTP under /mcp.
 	return cmd
 }
 
-func (c *command) printBreaks() {
+func (c *command) printBreaks(name string) {
+	breaks := demo.Breaks(name)
+	if len(breaks) == 0 {
+		c.print("%s has no breaks.\n", name)
+		return
+	}
 	c.print("Each breaks the demo in one way. To see it noticed:\n")
-	c.print("  B=\"evalfarm demo acme --break NAME\"\n")
-	c.print("  evalfarm run suites/tool-accuracy --server \"$B\"\n")
-	c.print("  evalfarm run suites/quickstart --server \"acme=$B\" --server \"acme-hurried=$B\"   (it has two servers)\n\n")
-	for i, b := range demo.Breaks() {
+	c.print("  B=\"evalfarm demo %s --break NAME\"\n", name)
+	switch name {
+	case "acme":
+		c.print("  evalfarm run suites/tool-accuracy --server \"$B\"\n")
+		c.print("  evalfarm run suites/quickstart --server \"acme=$B\" --server \"acme-hurried=$B\"   (it has two servers)\n\n")
+	case "desk":
+		c.print("  evalfarm run suites/support-desk --server \"desk=$B\" --server \"desk-hurried=$B\"\n\n")
+	}
+	for i, b := range breaks {
 		if i > 0 {
 			c.print("\n")
 		}
