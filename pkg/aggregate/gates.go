@@ -14,6 +14,9 @@ import (
 // pass_rate rule for the kind loosens this for fails: they are accepted while
 // the observed share of passes satisfies the rule.
 //
+// Agent cases are decided by a pass_rate of their own; without one they fail
+// nothing. More errors among them than validity allows are [eval.ExitInfra].
+//
 // An interrupt by a signal is not decided here: the process that got it knows.
 func Decide(s *eval.Summary, snap eval.Snapshot) {
 	var failed, broken, open, notes []string
@@ -38,6 +41,10 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, c.Total()))
 		}
 	}
+	agent := decideAgents(s.Kinds[eval.KindAgent].Counts, snap)
+	broken = append(broken, agent.broken...)
+	open = append(open, agent.open...)
+	notes = append(notes, agent.notes...)
 	if n := s.Counts.Unfinished; n > 0 {
 		how := "is " + string(s.Outcome)
 		if s.Outcome == "" {
@@ -55,11 +62,13 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 		verdict, code = eval.RunFail, eval.ExitGateFailed
 	case len(broken) > 0:
 		verdict, code = eval.RunError, eval.ExitInfra
+	case len(agent.failed) > 0:
+		verdict, code = eval.RunFail, eval.ExitGateFailed
 	case len(open) > 0:
 		verdict, code = eval.RunInconclusive, eval.ExitInconclusive
 	}
 	s.Verdict, s.ExitCode, s.Reasons = verdict, int(code), nil
-	for _, list := range [][]string{failed, broken, open, notes} {
+	for _, list := range [][]string{failed, broken, agent.failed, open, notes} {
 		s.Reasons = append(s.Reasons, list...)
 	}
 }

@@ -11,6 +11,7 @@ func TestDecide(t *testing.T) {
 	const script, catalog, agent = eval.KindScript, eval.KindCatalog, eval.KindAgent
 	type counts = map[eval.Kind]eval.VerdictCounts
 	loose := eval.Gate{PassRate: map[eval.Kind]eval.Rule{script: {Op: ">=", Bound: 0.95}}}
+	agents := eval.Gate{PassRate: map[eval.Kind]eval.Rule{agent: {Op: ">=", Bound: 0.8}}}
 	tests := []struct {
 		name    string
 		outcome eval.RunOutcome
@@ -69,7 +70,42 @@ func TestDecide(t *testing.T) {
 			name: "agent trials unfinished by the budget", outcome: eval.OutcomeBudgetExhausted, counts: counts{agent: {Pass: 3, Unfinished: 7}},
 			verdict: eval.RunInconclusive, code: 4, first: "budget_exhausted",
 		},
-		{name: "agent fails alone are no gate", counts: counts{agent: {Pass: 3, Fail: 7}}, verdict: eval.RunPass, code: 0},
+		{
+			name: "agent fails alone are no gate", counts: counts{agent: {Pass: 3, Fail: 7, Unjudged: 2}},
+			verdict: eval.RunPass, code: 0, first: "NO GATE: agent: 7 of 12 failed, 2 unjudged",
+		},
+		{
+			name: "agents far above their rule", gate: agents, counts: counts{agent: {Pass: 98, Fail: 2}},
+			verdict: eval.RunPass, code: 0, first: "agent: pass_rate 98/100",
+		},
+		{
+			name: "agents far below their rule", gate: agents, counts: counts{agent: {Pass: 50, Fail: 50}},
+			verdict: eval.RunFail, code: 1, first: "agent: pass_rate 50/100",
+		},
+		{
+			name: "agents too close to their rule", gate: agents, counts: counts{agent: {Pass: 9, Fail: 1}},
+			verdict: eval.RunInconclusive, code: 4, first: "too little is known",
+		},
+		{
+			name: "agents whose rule hangs on the unjudged", gate: agents, counts: counts{agent: {Pass: 90, Unjudged: 20}},
+			verdict: eval.RunInconclusive, code: 4, first: "too little is known",
+		},
+		{
+			name: "agents that fail whatever the unjudged would be", gate: agents, counts: counts{agent: {Pass: 20, Fail: 70, Unjudged: 10}},
+			verdict: eval.RunFail, code: 1, first: "agent: pass_rate 20/90",
+		},
+		{
+			name: "few errors of agents", counts: counts{agent: {Pass: 98, Error: 2}},
+			verdict: eval.RunPass, code: 0, first: "agent: 2 of 100 ended in an error",
+		},
+		{
+			name: "too many errors of agents", gate: agents, counts: counts{agent: {Pass: 2, Fail: 90, Error: 8}},
+			verdict: eval.RunError, code: 3, first: "agent: 8 of 100 ended in an error",
+		},
+		{
+			name: "a script's fail before errors of agents", counts: counts{script: {Fail: 1}, agent: {Error: 8}},
+			verdict: eval.RunFail, code: 1, first: "script: 1 of 1 failed",
+		},
 		{
 			name: "a rule exactly met", gate: loose, counts: counts{script: {Pass: 19, Fail: 1}},
 			verdict: eval.RunPass, code: 0, first: "script: 1 of 20 failed; pass_rate 0.95 satisfies >= 0.95",

@@ -17,7 +17,8 @@ import (
 //
 // Trials of the plan without a result count as unfinished. The latency of the
 // summary and of a tool is that of single calls; the latency of a cell is the
-// time that a trial spent in tools, over the trials that were not an error.
+// time that a trial spent in models and tools, without waits, over the trials
+// that were not an error.
 //
 // The summary does not depend on the order in which results come, but it is
 // made fastest in the order of ordinals.
@@ -42,6 +43,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	}
 	t := tools{}
 	f := findings{}
+	m := metrics{}
 	order := eval.NewOrder(snap.Plan)
 	err := each(func(r store.Row) error {
 		i, repeat, err := order.At(r.Ordinal)
@@ -51,14 +53,20 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		cells[i].add(r, repeat)
 		t.add(r.Result.Tools)
 		f.add(r)
+		m.add(cells[i].stats, r.Result)
+		s.Usage = s.Usage.Add(r.Result.Usage)
+		s.UserUsage = s.UserUsage.Add(r.Result.UserUsage)
+		s.JudgeUsage = s.JudgeUsage.Add(r.Result.JudgeUsage)
 		return nil
 	})
 	if err != nil {
 		return eval.Summary{}, fmt.Errorf("summarize run %s: %w", run.ID, err)
 	}
 
-	for _, c := range cells {
+	l := labels{}
+	for i, c := range cells {
 		done := c.finish()
+		l.add(snap.Cases[snap.Plan.Cells[i].Case].Labels, done)
 		s.Cells = append(s.Cells, done)
 		addCounts(&s.Counts, done.Counts)
 		s.Steps.Pass += done.Steps.Pass
@@ -73,6 +81,8 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	}
 	s.Tools, s.Latency = t.finish()
 	s.Findings = f.finish()
+	s.Labels = l.finish()
+	s.Metrics = m.finish()
 	return s, nil
 }
 
@@ -105,9 +115,10 @@ func (c *cell) add(r store.Row, repeat int) {
 	c.stats.Counts.Add(res.Verdict, 1)
 	c.stats.Steps.Pass += res.Counts.StepsPass
 	c.stats.Steps.Fail += res.Counts.StepsFail
+	c.stats.Usage = c.stats.Usage.Add(res.Usage)
 	switch res.Verdict {
 	case eval.Pass, eval.Fail, eval.Unjudged:
-		c.latency = append(c.latency, res.Times.ToolMS)
+		c.latency = append(c.latency, res.Times.ModelMS+res.Times.ToolMS)
 	case eval.Error, eval.Unfinished, eval.Skipped:
 		// Cut short by the farm: the time says nothing of the server.
 	}

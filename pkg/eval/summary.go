@@ -15,20 +15,29 @@ type Summary struct {
 	Verdict     RunVerdict `json:"verdict"`
 	ExitCode    int        `json:"exit_code"`
 	// Reasons explain the verdict, one sentence each.
-	Reasons  []string           `json:"reasons,omitempty"`
-	Trials   int                `json:"trials"`
-	Counts   VerdictCounts      `json:"counts"`
-	Steps    StepCounts         `json:"steps"`
-	Kinds    map[Kind]KindStats `json:"kinds"`
-	Cells    []CellStats        `json:"cells"`
-	Latency  Percentiles        `json:"latency"`
-	Tools    []ToolStats        `json:"tools"`
-	Cost     Cost               `json:"cost"`
-	Findings []Finding          `json:"findings,omitempty"`
-	Git      *Git               `json:"git,omitempty"`
-	Version  string             `json:"version"`
-	Started  time.Time          `json:"started"`
-	Finished time.Time          `json:"finished"`
+	Reasons []string           `json:"reasons,omitempty"`
+	Trials  int                `json:"trials"`
+	Counts  VerdictCounts      `json:"counts"`
+	Steps   StepCounts         `json:"steps"`
+	Kinds   map[Kind]KindStats `json:"kinds"`
+	Cells   []CellStats        `json:"cells"`
+	Latency Percentiles        `json:"latency"`
+	Tools   []ToolStats        `json:"tools"`
+	Cost    Cost               `json:"cost"`
+	// Usage of all standing results: of agents, of models that play users, and of
+	// judges, each apart.
+	Usage      Usage `json:"usage,omitzero"`
+	UserUsage  Usage `json:"user_usage,omitzero"`
+	JudgeUsage Usage `json:"judge_usage,omitzero"`
+	// Labels has the rate for each value of each label, by kind.
+	Labels []LabelStats `json:"labels,omitempty"`
+	// Metrics of agent trials, by variant.
+	Metrics  []MetricStats `json:"metrics,omitempty"`
+	Findings []Finding     `json:"findings,omitempty"`
+	Git      *Git          `json:"git,omitempty"`
+	Version  string        `json:"version"`
+	Started  time.Time     `json:"started"`
+	Finished time.Time     `json:"finished"`
 }
 
 // VerdictCounts counts trials by verdict.
@@ -100,6 +109,26 @@ type KindStats struct {
 	PassRate Rate95        `json:"pass_rate"`
 }
 
+// LabelStats are the numbers of the cases of one kind that share a label.
+type LabelStats struct {
+	Label    string        `json:"label"`
+	Value    string        `json:"value"`
+	Kind     Kind          `json:"kind"`
+	Counts   VerdictCounts `json:"counts"`
+	PassRate Rate95        `json:"pass_rate"`
+}
+
+// MetricStats are one metric over the agent trials of one variant.
+type MetricStats struct {
+	Variant string `json:"variant"`
+	Metric  string `json:"metric"`
+	// N trials that the metric was measured in, and its mean over them; null when
+	// there is none. Open counts those in which nobody has decided it.
+	N    int      `json:"n"`
+	Mean *float64 `json:"mean"`
+	Open int      `json:"unjudged,omitempty"`
+}
+
 // Rate95 is a proportion with its 95 % Wilson interval. With N = 0 the interval
 // is [0, 1] and Value is null.
 type Rate95 struct {
@@ -123,6 +152,8 @@ type CellStats struct {
 	Steps    StepCounts    `json:"steps"`
 	PassRate Rate95        `json:"pass_rate"`
 	Latency  Percentiles   `json:"latency"`
+	// Usage of the agent's model over the cell's trials.
+	Usage Usage `json:"usage,omitzero"`
 	// Failure is the trial that explains the cell: the first fail by ordinal,
 	// else the first error, else the first other trial that did not pass.
 	Failure *Failure `json:"failure,omitempty"`
