@@ -8,6 +8,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/schema"
+	"github.com/evalfarm/evalfarm/pkg/sensitive"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/vars"
 )
@@ -203,7 +204,21 @@ func (b *checkBuild) sensitiveCheck(f *noSensitiveFile) *eval.SensitiveCheck {
 	if kinds := at.Get("kinds"); kinds != nil && len(kinds.Items) == 0 && b.sound(kinds) {
 		b.report(kinds.Pos, "no kinds to look for", "leave it out for all")
 	}
+	for i, name := range f.Kinds {
+		if n := at.Get("kinds").Items[i]; b.sound(n) && !sensitive.Known(name) {
+			b.unknownName(n.Pos, "kind of sensitive data", name, sensitiveKinds())
+		}
+	}
 	return &eval.SensitiveCheck{Kinds: f.Kinds, In: eval.Place(f.In), Allow: f.Allow}
+}
+
+// sensitiveKinds are the groups of sensitive data, and the kinds in them.
+func sensitiveKinds() []string {
+	names := []string{sensitive.Secrets, sensitive.Personal}
+	for _, k := range sensitive.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
 }
 
 func (b *checkBuild) judgeCheck(f *judgeFile) *eval.JudgeCheck {

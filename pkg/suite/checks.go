@@ -82,7 +82,7 @@ func (b *checkBuild) check(f *checkFile, group string) (eval.Check, bool) {
 	var out eval.Check
 	kind := ""
 	for { // through checks that are turned around, to the check itself
-		if !b.keysSound(f.Node()) {
+		if not := f.Node().Get("not"); !b.keysSound(f.Node()) || not != nil && !b.keysSound(not) {
 			return out, false
 		}
 		if kind = b.kind(f.Node()); kind == "" {

@@ -438,6 +438,8 @@ func TestWhatCannotBeCarriedOutYet(t *testing.T) {
 		"repeats between min and max cannot be chosen yet",
 		"money cannot be counted yet",
 		"budgets cannot be kept yet",
+		"trajectories cannot be compared with a baseline yet",
+		"money cannot be counted yet",
 		"listings cannot be compared with a lock file yet",
 		"baselines cannot be compared with yet",
 		"gates on latency cannot be decided yet",

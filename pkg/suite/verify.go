@@ -14,6 +14,10 @@ func (b *checkBuild) verifyCheck(f *verifyFile) *eval.VerifyCheck {
 	at := f.Node()
 	out := &eval.VerifyCheck{Server: f.Server, Command: f.Command, Env: f.Env, Timeout: f.Timeout.std()}
 	if at.Field("command") == nil {
+		if at.Field("call") == nil && at.Field("read") == nil {
+			b.report(at.Pos, "the check looks at nothing", "give it a call, a read or a command")
+			return out
+		}
 		for _, key := range []string{"env", "timeout"} {
 			if at.Field(key) != nil {
 				b.report(at.Place(key), key+" is for commands", "")
