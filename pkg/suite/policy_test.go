@@ -120,6 +120,49 @@ func TestPolicyFileThatIsNotThere(t *testing.T) {
 	}
 }
 
+func TestPoliciesOfASuite(t *testing.T) {
+	const cases = "cases: [{id: a, call: t}]\n"
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"beside the file that names it", map[string]string{
+			"suite.yaml": "version: 1\nextends: shared/base.yaml\n" + cases, "shared/p.yaml": "version: 1\ndefault: [{say: x}]\n",
+			"shared/base.yaml": head + "models: {m: {provider: scripted, script: p.yaml}}\n",
+		}, nil},
+		{"a problem in the policy is shown where it is", map[string]string{
+			"suite.yaml": head + "models: {m: {provider: scripted, script: p.yaml}}\n" + cases, "p.yaml": "version: 1\ndefault: [{sya: x}]\n",
+		}, []string{
+			"2:11 a move that does nothing|it has one of say, call, calls, choose, if and fail", `2:12 unknown key "sya"|did you mean "say"?`,
+		}},
+		{"two models of one policy have its problems once", map[string]string{
+			"suite.yaml": head + "models: {m: {provider: scripted, script: p.yaml}, n: {provider: scripted, script: p.yaml}}\n" + cases, "p.yaml": "version: 1\n",
+		}, []string{`1:1 a policy without moves|add "cases" or "default"`}},
+		{"no such file", map[string]string{"suite.yaml": head + "models: {m: {provider: scripted, script: p.yaml}}\n" + cases}, []string{
+			`3:42 cannot read "p.yaml": no such file`,
+		}},
+		{"outside of the project", map[string]string{"go.mod": "", "suite.yaml": head + "models: {m: {provider: scripted, script: ../p.yaml}}\n" + cases}, []string{
+			`3:42 "../p.yaml" leaves the project folder|the project is the nearest folder above with a .git or a go.mod`,
+		}},
+		{"only text is a path", map[string]string{"suite.yaml": head + "models: {m: {provider: scripted, script: 7}}\n" + cases}, []string{
+			`3:42 want a string, got the number 7|quote it: "7"`,
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := write(t, test.files)
+			loaded, err := suite.Load(filepath.Join(dir, "suite.yaml"), suite.Options{Base: dir})
+			if diff := cmp.Diff(test.want, places(t, err)); diff != "" {
+				t.Errorf("problems differ (-want +got):\n%s", diff)
+			}
+			if err == nil && loaded.Suite.Models["m"].Policy.Default[0].Say != "x" {
+				t.Errorf("got model %+v, want it with its policy", loaded.Suite.Models["m"])
+			}
+		})
+	}
+}
+
 // Loading a policy never panics, and one that loads has moves.
 func FuzzLoadPolicy(f *testing.F) {
 	seed, err := os.ReadFile("testdata/policy/desk.yaml")
