@@ -40,7 +40,7 @@ func play(tb testing.TB, m *scripted.Model, trial llm.Trial, turns int, answers 
 	messages := []llm.Message{{Role: llm.User, Text: "the prompt"}}
 	var did []string
 	for range turns {
-		got, err := m.Generate(context.Background(), llm.Request{Messages: messages, Trial: trial})
+		got, err := m.Generate(tb.Context(), llm.Request{Messages: messages, Trial: trial})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := scripted.New(test.policy, scripted.Options{})
 			for try := range 2 { // a call that is made again fails again
-				_, err := m.Generate(context.Background(), llm.Request{Messages: []llm.Message{{Role: llm.User}}, Trial: llm.Trial{Case: "c"}})
+				_, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User}}, Trial: llm.Trial{Case: "c"}})
 				got, ok := errors.AsType[*llm.Error](err)
 				if !ok {
 					t.Fatalf("try %d: got error %v, want an llm.Error", try, err)
@@ -276,7 +276,7 @@ func TestAnyTurnCanBeTakenAgain(t *testing.T) {
 			if message.Role != llm.Assistant {
 				continue
 			}
-			again, err := m.Generate(context.Background(), llm.Request{Messages: messages[:i], Trial: trial})
+			again, err := m.Generate(t.Context(), llm.Request{Messages: messages[:i], Trial: trial})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +295,7 @@ func TestResponse(t *testing.T) {
 		Tools:    []llm.Tool{{Name: "t", Description: "d", Schema: eval.JSON(`{}`)}},
 		MustCall: "t", // which it does not heed
 	}
-	got, err := m.Generate(context.Background(), req)
+	got, err := m.Generate(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestResponse(t *testing.T) {
 		t.Errorf("answer differs (-want +got):\n%s", diff)
 	}
 	req.Messages = append(req.Messages, got.Message, llm.Message{Role: llm.User})
-	if got, err = m.Generate(context.Background(), req); err != nil {
+	if got, err = m.Generate(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	if got.Stop != llm.StopEnd || got.Usage != (eval.Usage{Input: 9, Output: 8, CacheRead: 7}) {
@@ -326,7 +326,7 @@ func TestLatency(t *testing.T) {
 		},
 	})
 	for _, messages := range [][]llm.Message{{{Role: llm.User}}, {{Role: llm.User}, {Role: llm.Assistant}, {Role: llm.User}}} {
-		if _, err := m.Generate(context.Background(), llm.Request{Messages: messages}); !errors.Is(err, gone) {
+		if _, err := m.Generate(t.Context(), llm.Request{Messages: messages}); !errors.Is(err, gone) {
 			t.Errorf("got error %v, want that of the sleep", err)
 		}
 	}
@@ -337,7 +337,7 @@ func TestLatency(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	m := only(t, `[{"say":"x","latency_ms":3600000}]`)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	for range 2 { // in the middle of the wait, and before it
 		if _, err := m.Generate(ctx, llm.Request{}); !errors.Is(err, context.DeadlineExceeded) {
