@@ -65,6 +65,24 @@ func (f *farm) trial(s string) Trial {
 	}
 }
 
+// agentTrial is the trial of an agent to which everybody talks like this.
+func (f *farm) agentTrial(s string) Trial {
+	t := f.trial(s)
+	t.Case.Kind = eval.KindAgent
+	row := *t.Row
+	score := row.Result.Scores[0]
+	score.At, score.Differences = s, []string{s, s}
+	score.Votes = []eval.Vote{{Pass: new(true), Text: s}, {Reason: eval.Reason(s), Text: s}}
+	row.Result.Scores = []eval.Score{score, {Check: s, Pending: true, Reason: eval.Reason(s), Message: s}, {Check: s, Parts: []eval.Score{score}}}
+	t.Row = &row
+	calls := append(t.Trajectory.Turns[0].Calls, eval.ToolCall{Tool: s, Server: s, RawArguments: s, Invalid: s, CutBytes: 3})
+	t.Trajectory.System, t.Trajectory.Prompt, t.Trajectory.Answer = s, s, s+s
+	t.Trajectory.Turns = []eval.Turn{{
+		User: s, Text: s, Reasoning: s, Calls: calls, Generation: &eval.Generation{Model: s, ID: s, Stop: s, WaitedMS: 1},
+	}}
+	return t
+}
+
 var ourColours = regexp.MustCompile("\x1b\\[[0-9]+m")
 
 // TestHostileTextInTerminal pushes the corpus through all that is printed.
@@ -80,6 +98,7 @@ func TestHostileTextInTerminal(t *testing.T) {
 				return ShowCase(w, []Trial{trial, {Trial: trial.Trial}}, o)
 			},
 			"trial": func(w io.Writer, o Options) error { return ShowTrial(w, trial, o) },
+			"agent": func(w io.Writer, o Options) error { return ShowTrial(w, f.agentTrial(s), o) },
 		}
 		for name, face := range faces {
 			for _, o := range []Options{{Width: width}, {Width: width, Color: true}, {Width: width, Full: true, Next: []string{"evalfarm show " + s}}} {

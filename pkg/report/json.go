@@ -20,6 +20,27 @@ func JSON(w io.Writer, s eval.Summary) error {
 	return err
 }
 
+// TrialJSON writes a trial with its result, attempts and trajectory as one
+// indented document: what `show --json` prints.
+func TrialJSON(w io.Writer, t Trial) error {
+	doc := struct {
+		eval.Trial
+		Verdict    eval.Verdict     `json:"verdict"`
+		Result     *eval.Result     `json:"result"`
+		Attempts   int              `json:"attempts"`
+		Trajectory *eval.Trajectory `json:"trajectory"`
+	}{Trial: t.Trial, Verdict: t.verdict(), Attempts: len(t.Attempts), Trajectory: t.Trajectory}
+	if t.Row != nil {
+		doc.Result = &t.Row.Result
+	}
+	raw, err := encode(doc, "  ")
+	if err != nil {
+		return fmt.Errorf("trial %s #%d as JSON: %w", t.Case.ID, t.Repeat, err)
+	}
+	_, err = w.Write(raw)
+	return err
+}
+
 // encode is v as JSON with a new line at its end. Characters that a terminal
 // would obey or that hide what is written are escaped, which changes no value;
 // bytes that are no UTF-8 become U+FFFD.

@@ -63,7 +63,7 @@ func ShowCase(w io.Writer, trials []Trial, o Options) error {
 		p.entry(4, cause(res.Reason, res.Message), parts...)
 		for _, s := range res.Scores {
 			if !s.Pass {
-				p.score(4, s)
+				p.check(4, s)
 			}
 		}
 		if res.Verdict != eval.Pass {
@@ -107,8 +107,16 @@ func (p *page) result(t Trial) {
 	times := res.Times
 	p.fact("time", join(label("total", duration(times.TotalMS)), label("queue", duration(times.QueueMS)),
 		label("server start", duration(times.ServerStartMS)), label("tools", duration(times.ToolMS))))
+	if times.ModelMS+times.JudgeMS > 0 {
+		p.fact("", join(label("model", duration(times.ModelMS)), spent("user", times.UserMS), spent("judge", times.JudgeMS), spent("waits", times.LimiterMS+times.BackoffMS)))
+	}
+	p.tokens(res)
 	c := res.Counts
-	p.fact("calls", join(count("tool calls", c.ToolCalls), count("rejected", c.ToolErrors), count("invalid arguments", c.InvalidArguments),
+	turns := 0 // those of a script are its steps
+	if t.Case.Kind == eval.KindAgent {
+		turns = c.Turns
+	}
+	p.fact("calls", join(count("turns", turns), count("tool calls", c.ToolCalls), count("not made", c.InvalidCalls), count("searches", c.ToolSearches), count("rejected", c.ToolErrors), count("invalid arguments", c.InvalidArguments),
 		count("retries", c.Retries), count("reads", c.ResourceReads), count("polls", c.Polls), count("bytes", c.ResponseBytes),
 		count("tokens (estimate)", c.ContextTokens)))
 	if l := res.Listing; l != nil {
@@ -117,7 +125,12 @@ func (p *page) result(t Trial) {
 	if res.Stop != "" && res.Stop != eval.StopDone {
 		p.fact("stopped", string(res.Stop))
 	}
-	p.trace(t)
+	if t.Case.Kind == eval.KindAgent {
+		p.blank()
+		p.conversation(t)
+	} else {
+		p.trace(t)
+	}
 	if len(res.Findings) > 0 {
 		p.blank()
 		p.heading("findings")
@@ -133,6 +146,26 @@ func (p *page) result(t Trial) {
 		p.blank()
 		p.fact("exit", exit)
 		p.stderr(2, stderr, 20)
+	}
+}
+
+// spent is a time, if there is any.
+func spent(name string, ms float64) string {
+	if ms <= 0 {
+		return ""
+	}
+	return label(name, duration(ms))
+}
+
+// tokens writes the usage of models, each apart.
+func (p *page) tokens(res eval.Result) {
+	for _, u := range []struct {
+		who string
+		eval.Usage
+	}{{"agent", res.Usage}, {"user", res.UserUsage}, {"judge", res.JudgeUsage}} {
+		if u.Total() > 0 {
+			p.fact("tokens", join(u.who, count("in", u.Input), count("cached", u.CacheRead), count("out", u.Output), count("reasoning", u.Reasoning)))
+		}
 	}
 }
 

@@ -55,6 +55,51 @@ func workflowTrial() Trial {
 	}
 }
 
+// supportTrial is an agent that looked an order up and did not escalate.
+func supportTrial() Trial {
+	text := func(s string) eval.Outcome {
+		return eval.Outcome{Kind: eval.OutcomeOK, Result: eval.JSON(`{"content":[{"type":"text","text":` + string(eval.Encode(s)) + `}]}`), LatencyMS: 3}
+	}
+	generation := func(in, out int, stop string) *eval.Generation {
+		return &eval.Generation{Model: "claude-haiku-4-5", Stop: stop, Usage: eval.Usage{Input: in, Output: out}, LatencyMS: 800}
+	}
+	return Trial{
+		Trial: eval.Trial{
+			Run: "r-20261130-ABCDEF", Case: eval.CaseRef{ID: "refund/over-limit", Kind: eval.KindAgent},
+			Variant: eval.NewVariant(map[string]string{"model": "fast"}), Repeat: 2,
+		},
+		Row: &store.Row{Result: eval.Result{
+			Verdict: eval.Fail, Reason: eval.ReasonNotSelected, Message: "called escalate: want a call of escalate, got none", Stop: eval.StopDone,
+			Server: eval.ServerInfo{Name: "desk", Version: "1.4"},
+			Counts: eval.Counts{Turns: 2, ToolCalls: 2, InvalidCalls: 1, ResponseBytes: 40, ContextTokens: 10},
+			Times:  eval.Times{ModelMS: 1600, ToolMS: 6, JudgeMS: 900, BackoffMS: 2000, TotalMS: 4600},
+			Usage:  eval.Usage{Input: 900, CacheRead: 300, Output: 80}, JudgeUsage: eval.Usage{Input: 700, Output: 60},
+			Scores: []eval.Score{
+				{Check: "called get_order", Value: 1, Pass: true},
+				{Check: "called escalate", Reason: eval.ReasonNotSelected, Message: "want a call of escalate, got none", At: "turn 2"},
+				{Check: "trajectory", Value: 0.5, Reason: eval.ReasonNotSelected, Message: "0.5 of 0.8", Differences: []string{"Missing: escalate {}"}},
+				{Check: "tone", Pass: true, Value: 1, Votes: []eval.Vote{
+					{Pass: new(true), Value: 1, Text: "It stays polite."}, {Pass: new(false), Text: "It is curt."}, {Pass: new(true), Value: 1, Text: "Polite enough."},
+				}},
+				{Check: "policy", Pending: true, Reason: eval.ReasonJudgeRefused, Message: "I cannot help with that."},
+			},
+		}},
+		Trajectory: &eval.Trajectory{
+			System: "You are a support agent.", Prompt: "Refund order ORD-20240815 in full.", Answer: "Done.",
+			Turns: []eval.Turn{
+				{
+					User: "Refund order ORD-20240815 in full.", Text: "Let me look.", Reasoning: "The order first.", Generation: generation(400, 40, "tool_use"),
+					Calls: []eval.ToolCall{
+						{Method: "tools/call", Server: "desk", Tool: "get_order", Arguments: eval.JSON(`{"order_id":"ORD-20240815"}`), Outcome: text(`{"status":"SHIPPED"}`), CutBytes: 12},
+						{Method: "tools/call", Server: "desk", Tool: "get_order", RawArguments: `{"order_id":`, Invalid: "the arguments are no JSON object"},
+					},
+				},
+				{Text: "Done.", Generation: generation(500, 40, "end_turn")},
+			},
+		},
+	}
+}
+
 func TestShowGolden(t *testing.T) {
 	whole := workflowTrial()
 	bare := whole
@@ -72,6 +117,8 @@ func TestShowGolden(t *testing.T) {
 		}},
 		{"show-no-trials", func(w *bytes.Buffer) error { return ShowCase(w, nil, Options{}) }},
 		{"show-trial", func(w *bytes.Buffer) error { return ShowTrial(w, whole, Options{Width: 80}) }},
+		{"show-agent", func(w *bytes.Buffer) error { return ShowTrial(w, supportTrial(), Options{Width: 100}) }},
+		{"show-agent-json", func(w *bytes.Buffer) error { return TrialJSON(w, supportTrial()) }},
 		{"show-trial-full", func(w *bytes.Buffer) error { return ShowTrial(w, whole, Options{Width: 80, Full: true}) }},
 		{"show-trial-without-trajectory", func(w *bytes.Buffer) error { return ShowTrial(w, bare, Options{}) }},
 		{"show-trial-waiting", func(w *bytes.Buffer) error { return ShowTrial(w, waiting, Options{}) }},

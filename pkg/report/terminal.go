@@ -30,6 +30,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.headline(s)
 	p.rates(s)
 	p.cells(s)
+	p.labels(s.Labels)
 	p.tools(s.Tools)
 	p.findings(s.Findings)
 	p.next()
@@ -311,6 +312,20 @@ func nameWidth(cells []eval.CellStats, width int) int {
 		n = max(n, wide(Line(name(c), width/2)))
 	}
 	return n
+}
+
+// labels writes the rate of each value of a label.
+func (p *page) labels(ls []eval.LabelStats) {
+	names := 0
+	for _, l := range ls {
+		names = max(names, wide(Line(l.Label+"="+l.Value, p.width/3)))
+	}
+	for i, l := range ls {
+		if i == 0 {
+			p.blank()
+		}
+		p.line(p.indent(2), text(l.Label+"="+l.Value).pad(names), text("  "), styled(dim, string(l.Kind)).pad(9), text(rate(l.PassRate)))
+	}
 }
 
 // tools writes the slowest tools. Below 20 calls the 95th percentile is the
