@@ -53,6 +53,10 @@ func (s *sources) openPolicy(o origin, pos strictyaml.Pos) *eval.Policy {
 	if n == nil || fresh.failed() {
 		return nil
 	}
+	s.idle(file.Default)
+	for _, key := range sorted(file.Cases) {
+		s.idle(file.Cases[key])
+	}
 	return file.policy()
 }
 

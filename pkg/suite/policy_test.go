@@ -163,6 +163,60 @@ func TestPoliciesOfASuite(t *testing.T) {
 	}
 }
 
+func TestMovesThatAreNeverMade(t *testing.T) {
+	loaded := load(t, map[string]string{
+		"suite.yaml": head + "models: {m: {provider: scripted, script: p.yaml}}\ncases: [{id: a, call: t}]\n",
+		"p.yaml": `version: 1
+cases:
+  a:
+    - {fail: {kind: quota}}
+    - {say: never}
+    - {say: nor this}
+  b:
+    - if: {error: true}
+      then: [{call: poll, times: -1}, {say: never}]
+      else: [{choose: [{weight: 1, moves: [{say: x, times: -1}, {say: never}]}]}]
+    - {say: perhaps}
+  c:
+    - {if: {error: true}, then: [{call: poll}], times: -1}
+    - {say: perhaps}
+    - {fail: {kind: quota}}
+`,
+	}, suite.Options{})
+	want := []string{
+		"5:7 the one before it fails, and fails again when the call is tried again",
+		"9:39 the one before it is made for ever",
+		"10:65 the one before it is made for ever",
+	}
+	var got []string
+	for _, p := range loaded.Warnings {
+		got = append(got, fmt.Sprintf("%d:%d %s", p.Line, p.Column, p.Hint))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings differ (-want +got):\n%s", diff)
+	}
+}
+
+// The policy that docs/scripted.md shows is one.
+func TestPolicyOfTheDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/scripted.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\n# scripts/desk.yaml\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("docs/scripted.md shows no scripts/desk.yaml")
+	}
+	loaded := load(t, map[string]string{
+		"suite.yaml":        head + "models: {stub: {provider: scripted, script: scripts/desk.yaml}}\ncases: [{id: a, call: t}]\n",
+		"scripts/desk.yaml": text,
+	}, suite.Options{})
+	if len(loaded.Warnings) > 0 || len(loaded.Suite.Models["stub"].Policy.Cases) != 3 {
+		t.Errorf("got %+v with warnings %v, want three cases", loaded.Suite.Models["stub"].Policy, loaded.Warnings)
+	}
+}
+
 // Loading a policy never panics, and one that loads has moves.
 func FuzzLoadPolicy(f *testing.F) {
 	seed, err := os.ReadFile("testdata/policy/desk.yaml")

@@ -138,3 +138,23 @@ func checkMovePlaceholders(d *strictyaml.Decoder, n *strictyaml.Node) {
 		}
 	})
 }
+
+// idle warns of moves that the model never comes to.
+func (s *sources) idle(moves movesFile) {
+	for i, m := range moves {
+		s.idle(m.Then)
+		s.idle(m.Else)
+		for _, c := range m.Choose {
+			s.idle(c.Moves)
+		}
+		switch {
+		case i == len(moves)-1:
+		case m.Fail != nil:
+			s.warn(moves[i+1].Node().Pos, "this move is never made", "the one before it fails, and fails again when the call is tried again")
+			return
+		case m.Times < 0 && m.If == nil && m.Choose == nil:
+			s.warn(moves[i+1].Node().Pos, "this move is never made", "the one before it is made for ever")
+			return
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 // One thing that the scripted model does: exactly one of say, call, calls, choose, if and fail; say may stand beside call and calls.
 type moveFile struct {
+	strictyaml.At
 	// What the model says.
 	Say string `yaml:"say,omitempty"`
 	// Name of the tool to call.
