@@ -137,7 +137,7 @@ func (messages) events(c call, res llm.Response) []event {
 		out = append(out, newEvent(kind, o))
 	}
 	begun := messagesUsage(res.Usage)
-	begun["output_tokens"] = 1
+	begun["output_tokens"], begun["output_tokens_details"] = 1, object{"thinking_tokens": 0}
 	emit("message_start", object{"message": messagesEnvelope(c, []object{}, begun)})
 	emit("ping", object{})
 	index := 0

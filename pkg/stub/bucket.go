@@ -29,9 +29,8 @@ func (b *bucket) fill(now time.Time) {
 // wait is how long it takes until n are there. More than the bucket can hold
 // counts as all of it, else it would take for ever.
 func (b *bucket) wait(n float64) time.Duration {
-	// The hair's breadth is for sums of fractions, which fall short by less.
-	missing := min(n, b.limit) - b.level - 1e-6
-	if b.limit == 0 || missing <= 0 {
+	missing := min(n, b.limit) - b.level
+	if b.limit == 0 || missing < 1e-6 { // sums of fractions fall short by a hair
 		return 0
 	}
 	return time.Duration(math.Ceil(missing / b.limit * float64(time.Minute)))

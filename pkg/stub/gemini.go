@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -52,9 +53,10 @@ type geminiContent struct {
 }
 
 type geminiPart struct {
-	Text         string
-	Thought      bool
-	FunctionCall *struct {
+	Text                 string
+	Thought              bool
+	InlineData, FileData *struct{}
+	FunctionCall         *struct {
 		ID, Name string
 		Args     eval.JSON
 	}
@@ -138,9 +140,12 @@ func geminiConversation(contents []geminiContent) (conversation, error) {
 				if k < 0 {
 					return conv, fmt.Errorf("contents: a response of %q, which was not called", p.FunctionResponse.Name)
 				}
-				r.ID, open = open[k].ID, slices.Delete(open, k, k+1)
+				r.ID = open[k].ID
+				open = slices.Delete(open, k, k+1)
 				r.Text, r.Error = geminiResult(p.FunctionResponse.Response)
 				conv.result(r)
+			case p.InlineData != nil || p.FileData != nil:
+				conv.say(role, "[data]")
 			case p.Thought:
 				conv.think(p.Text)
 			default:
@@ -254,7 +259,7 @@ func (gemini) failure(f failure) any {
 
 func (w gemini) broken(f failure) event { return newEvent("", w.failure(f)) }
 
-// retryInfo is google.rpc.RetryInfo.
+// retryInfo is google.rpc.RetryInfo, in ms and rounded up.
 func retryInfo(d time.Duration) object {
-	return object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + "s"}
+	return object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(math.Ceil(d.Seconds()*1000)/1000, 'f', 3, 64) + "s"}
 }

@@ -23,8 +23,8 @@ const longestLatency = time.Hour
 // median and the standard deviation of its logarithm, which is what the answers
 // of real models look like.
 func ParseLatency(s string) (Latency, error) {
-	shape, rest, ok := strings.Cut(s, "(")
-	if !ok {
+	shape, rest, shaped := strings.Cut(s, "(")
+	if !shaped {
 		shape, rest = "", s+")"
 	}
 	inner, ok := strings.CutSuffix(rest, ")")
@@ -34,7 +34,7 @@ func ParseLatency(s string) (Latency, error) {
 	l.a = a.Seconds()
 	switch shape {
 	case "", "exp":
-		ok = ok && err == nil && !two
+		ok = ok && err == nil && !two && shaped == (shape != "")
 	case "uniform":
 		b, err2 := time.ParseDuration(strings.TrimSpace(second))
 		l.b = b.Seconds()

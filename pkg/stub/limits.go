@@ -31,6 +31,7 @@ type limiter struct {
 	limits   Limits
 	mu       sync.Mutex
 	accounts map[string]*account
+	swept    time.Time // when idle accounts were last looked for
 }
 
 func newLimiter(l Limits) *limiter {
@@ -130,7 +131,8 @@ func (l *limiter) account(now time.Time, name string) *account {
 	if a := l.accounts[name]; a != nil {
 		return a
 	}
-	if len(l.accounts) >= maxAccounts {
+	if len(l.accounts) >= maxAccounts && now.Sub(l.swept) >= time.Second { // it takes its time
+		l.swept = now
 		for name, a := range l.accounts {
 			if a.idle(now) {
 				delete(l.accounts, name)
