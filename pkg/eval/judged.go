@@ -28,7 +28,6 @@ func (r Result) Judged(j Result) Result {
 	}
 	r.Scores = judged(r.Scores, func(s Score) Score {
 		if spoken, ok := said[s.Check]; ok {
-			delete(said, s.Check)
 			spoken.Weight, spoken.Warning, spoken.Title = s.Weight, s.Warning, s.Title
 			return spoken
 		}
@@ -38,7 +37,7 @@ func (r Result) Judged(j Result) Result {
 		return s
 	})
 	for _, s := range j.Scores {
-		if _, new := said[s.Check]; new {
+		if !anyScore(r.Scores, func(own Score) bool { return own.Check == s.Check }) {
 			r.Scores = append(r.Scores, s)
 		}
 	}

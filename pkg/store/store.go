@@ -133,9 +133,10 @@ type Store interface {
 	Runs
 	Trials
 	Results
+	Baselines
 
-	// Collect deletes done runs that finished before a time, and blobs that
-	// nothing refers to. With dryRun it only counts.
+	// Collect deletes done runs that finished before a time and are no baseline,
+	// and blobs that nothing refers to. With dryRun it only counts.
 	Collect(ctx context.Context, before time.Time, dryRun bool) (Collected, error)
 }
 
@@ -143,6 +144,24 @@ type Store interface {
 type Collected struct {
 	Runs, Blobs int
 	Bytes       int64
+}
+
+// A Baseline is a run to compare with, under a name.
+type Baseline struct {
+	Suite string    `json:"suite"`
+	Name  string    `json:"name"`
+	Run   string    `json:"run"`
+	Made  time.Time `json:"made"`
+}
+
+// Baselines is the table of baselines.
+type Baselines interface {
+	// SetBaseline gives a done run a name, or the name another run.
+	SetBaseline(ctx context.Context, b Baseline) error
+	// Baseline returns a baseline of a suite, or ErrNotFound.
+	Baseline(ctx context.Context, suite, name string) (Baseline, error)
+	// Baselines returns all, by suite and name.
+	Baselines(ctx context.Context) ([]Baseline, error)
 }
 
 // Blobs are kept by the sha256 of their plain content.

@@ -37,9 +37,11 @@ func (db *DB) Collect(ctx context.Context, before time.Time, dryRun bool) (store
 }
 
 const (
-	// A grading goes with its run. A run stays while it is being judged.
+	// A grading goes with its run. A run stays while it is being judged, and while
+	// it is a baseline.
 	oldRun = `EXISTS (SELECT 1 FROM runs o WHERE o.id = coalesce(nullif(r.parent, ''), r.id) AND o.state = 'done' AND o.finished < ?1
-		AND NOT EXISTS (SELECT 1 FROM runs g WHERE g.parent = o.id AND g.state <> 'done' AND g.created >= ?1))`
+		AND NOT EXISTS (SELECT 1 FROM runs g WHERE g.parent = o.id AND g.state <> 'done' AND g.created >= ?1)
+		AND NOT EXISTS (SELECT 1 FROM baselines b WHERE b.run = o.id))`
 	// A run that Collect has taken out of the list needs nothing any more.
 	oldBlob = `b.put < ?1 AND NOT EXISTS (SELECT 1 FROM run_blobs n JOIN runs r ON r.id = n.run
 		WHERE n.sha256 = b.sha256 AND NOT ` + oldRun + `)`

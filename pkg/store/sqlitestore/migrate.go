@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/pressly/goose/v3"
 )
@@ -34,14 +35,25 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if current > newest {
 		return fmt.Errorf("its schema has version %d and this program knows versions up to %d: it was written by a newer evalfarm", current, newest)
 	}
-	if _, err := p.Up(ctx); err != nil {
-		// Another process may have carried out the same migrations meanwhile.
+	// Another process may be carrying out the same migrations: then one of ours
+	// fails, and what is left to do is looked at again.
+	for tries := 0; ; tries++ {
+		_, err := p.Up(ctx)
+		if err == nil {
+			return nil
+		}
 		if current, _, again := p.GetVersions(ctx); again == nil && current == newest {
 			return nil
 		}
-		return fmt.Errorf("migrate the schema: %w", err)
+		if tries == 100 {
+			return fmt.Errorf("migrate the schema: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("migrate the schema: %w", context.Cause(ctx))
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	return nil
 }
 
 // identify returns the store's id and mints it in a new file.

@@ -56,6 +56,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Gradings/Judged", testGrading},
 		{"Gradings/Again", testRegrading},
 		{"Gradings/Retry", testRetryJudged},
+		{"Baselines", testBaselines},
 		{"Blobs", testBlobs},
 		{"Events/Order", testEvents},
 		{"Events/Follow", testFollow},
