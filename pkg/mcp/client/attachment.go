@@ -63,6 +63,9 @@ func (a *Attachment) Detach() {
 	})
 }
 
+// Dead says whether the session can be asked nothing more.
+func (a *Attachment) Dead() bool { return a.s.Dead() }
+
 // StartMS is how long the start of the session took, in milliseconds, for the
 // first that is attached to it; the others did not wait for it.
 func (a *Attachment) StartMS() float64 { return a.startMS }
