@@ -80,11 +80,7 @@ const maxMessage = 300
 // characters do nothing and a person sees where it begins and ends.
 func quote(text string) string {
 	if len(text) > maxMessage {
-		end := maxMessage
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
+		text = text[:runeStart(text, maxMessage)] + "…"
 	}
 	return string(eval.Encode(text))
 }

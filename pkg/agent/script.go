@@ -40,6 +40,13 @@ type Done struct {
 	Times eval.Times
 	// Tools has every tool call in short.
 	Tools []eval.ToolUse
+
+	// Of an agent. Usage is that of its model, UserUsage that of the model that
+	// plays the user.
+	Usage, UserUsage eval.Usage
+	// Elapsed is how long the trial took, without waits for rate limits and
+	// overload.
+	Elapsed time.Duration
 }
 
 // errTimeLimit is the cause with which the trial's own time limit ends a call.

@@ -16,6 +16,8 @@ type Agent struct {
 	LoopAfter int `json:"loop_after,omitempty"`
 	// Descriptions replace those of tools, by the tool's name.
 	Descriptions map[string]string `json:"descriptions,omitempty"`
+	// Resources gives the agent a tool that reads a server's resources.
+	Resources bool `json:"resources,omitempty"`
 }
 
 // Over returns a with what o sets on top.
@@ -30,6 +32,7 @@ func (a Agent) Over(o Agent) Agent {
 	if o.LoopAfter > 0 {
 		a.LoopAfter = o.LoopAfter
 	}
+	a.Resources = a.Resources || o.Resources
 	if len(o.Descriptions) > 0 {
 		merged := map[string]string{}
 		for name, text := range a.Descriptions {
