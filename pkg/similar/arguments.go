@@ -18,17 +18,17 @@ func (c *comparer) grade(want, got *call) float64 {
 		return one(sameValue(want, got))
 	}
 	var sum float64
-	var union int
-	for _, name := range names(want.arguments, got.arguments) {
+	var n int
+	for name := range union(want.names, got.names) {
 		if value, counts := c.argument(want, got, name); counts {
 			sum += value
-			union++
+			n++
 		}
 	}
-	if union == 0 {
+	if n == 0 {
 		return 1
 	}
-	return sum / float64(union)
+	return sum / float64(n)
 }
 
 // argument says how alike an argument of two calls is, and whether it counts.
@@ -106,7 +106,7 @@ func (c *comparer) text(a, b string) float64 {
 		return 0
 	}
 	x, y := c.wordsOf(a), c.wordsOf(b)
-	if len(x)+len(y) == 0 || !c.spend(len(x)+len(y)) {
+	if len(x)+len(y) == 0 || !c.spend((len(x)+len(y))/4) {
 		return 0
 	}
 	return 2 * float64(common(x, y)) / float64(len(x)+len(y))
@@ -119,15 +119,16 @@ func (c *comparer) object(x, y map[string]any, r *rule) float64 {
 		return 1
 	}
 	var sum float64
-	all := names(x, y)
-	for _, name := range all {
+	var n int
+	for name := range union(names(x), names(y)) {
+		n++
 		want, wanted := x[name]
 		got, given := y[name]
 		if wanted && given {
 			sum += c.alike(want, got, r.member(name))
 		}
 	}
-	return sum / float64(len(all))
+	return sum / float64(n)
 }
 
 // array: twice the weight of the best alignment among the items of both. Ends

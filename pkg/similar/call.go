@@ -8,6 +8,7 @@ type call struct {
 	// arguments, or nil when they are no JSON object; value is what they are then.
 	arguments map[string]any
 	value     any
+	names     []string // of the arguments, sorted
 	// anyArguments marks an expected call that wants the tool alone.
 	anyArguments bool
 	// matchers holds the names of the expected arguments that have matchers.
@@ -50,6 +51,7 @@ func decode(given Call, pattern bool) call {
 	default:
 		d.value = value
 	}
+	d.names = names(d.arguments)
 	if !pattern {
 		return d
 	}

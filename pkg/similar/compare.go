@@ -82,13 +82,17 @@ func Compare(expected, actual []Call, o Options) (Comparison, error) {
 	if err != nil {
 		return Comparison{}, err
 	}
+	return c.compare(expected, actual)
+}
+
+func (c *comparer) compare(expected, actual []Call) (Comparison, error) {
 	n, m := len(expected), len(actual)
-	want := prepare(expected[:min(n, MaxCalls)], !o.Literal)
+	want := prepare(expected[:min(n, MaxCalls)], !c.literal)
 	got := prepare(actual[:min(m, MaxCalls)], false)
 	t := c.table(want, got)
 
 	ordered, pairs := align(t)
-	unordered, _ := assign(t, indices(want), indices(got))
+	unordered, _ := c.assign(t, indices(want), indices(got))
 	result := Comparison{
 		Ordered:     measure(ordered, len(want), len(got)),
 		Unordered:   measure(unordered, len(want), len(got)),
@@ -96,6 +100,7 @@ func Compare(expected, actual []Call, o Options) (Comparison, error) {
 		Differences: c.differences(t, pairs),
 	}
 	result.modes(t)
+	var err error
 	if n > MaxCalls || m > MaxCalls {
 		err = fmt.Errorf("%w: %d expected and %d made, of which %d are compared", ErrTooLong, n, m, MaxCalls)
 	}

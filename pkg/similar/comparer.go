@@ -7,9 +7,9 @@ import (
 )
 
 // maxWork bounds what one comparison takes, in steps: a step is a pair of
-// values, or of words. It lets two lists of MaxCalls calls of one tool, with ten
-// arguments each, through.
-const maxWork = 200_000_000
+// values, or a few words. Two lists of MaxCalls different calls of one tool, with
+// seven arguments each, need less; the most that there is takes seconds.
+const maxWork = 100_000_000
 
 // comparer compares arguments.
 type comparer struct {

@@ -80,14 +80,15 @@ func show(value eval.JSON) string {
 	if value == nil {
 		return "none"
 	}
-	return strings.Map(visible, match.Show(value))
-}
-
-func visible(r rune) rune {
-	if unicode.IsPrint(r) {
-		return r
+	var b strings.Builder
+	for _, r := range match.Show(value) {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
 	}
-	return '\uFFFD'
+	return b.String()
 }
 
 // maxName bounds a name in a line, in bytes.

@@ -9,7 +9,7 @@ const maxMismatches = 20
 // leaves over and has something in common was made out of order.
 func (c *comparer) differences(t *table, aligned []pair) []Difference {
 	wantLeft, gotLeft := left(t, aligned)
-	_, moved := assign(t, wantLeft, gotLeft)
+	_, moved := c.assign(t, wantLeft, gotLeft)
 	to, placed := map[int]int{}, map[int]bool{}
 	for _, p := range moved {
 		to[p.got], placed[p.want] = p.want, true
@@ -82,7 +82,10 @@ func (c *comparer) mismatches(t *table, i, j int) []Difference {
 		return []Difference{mismatch}
 	}
 	var found []Difference
-	for _, name := range names(want.arguments, got.arguments) {
+	for name := range union(want.names, got.names) {
+		if c.work < 0 {
+			break
+		}
 		value, counts := c.argument(want, got, name)
 		fits := c.argumentFits(want, got, name)
 		if fits && (value == 1 || !counts) {

@@ -15,13 +15,16 @@ func number(a json.Number, y any, r *rule) float64 {
 	case string:
 		return one(sameNumber(b, a))
 	case json.Number:
-		if match.Equal(a, b) {
+		switch {
+		case a == b:
 			return 1
+		case isInteger(a) && isInteger(b) && (r == nil || !r.relative):
+			return one(a == "-0" && b == "0" || a == "0" && b == "-0") // others have one form
+		case match.Equal(a, b):
+			return 1
+		default:
+			return closeness(float(a), float(b))
 		}
-		if isInteger(a) && isInteger(b) && (r == nil || !r.relative) {
-			return 0
-		}
-		return closeness(float(a), float(b))
 	default:
 		return 0
 	}
@@ -40,7 +43,14 @@ func closeness(x, y float64) float64 {
 }
 
 // isInteger says whether a number was written as an integer.
-func isInteger(n json.Number) bool { return !strings.ContainsAny(string(n), ".eE") }
+func isInteger(n json.Number) bool {
+	for i := range len(n) {
+		if n[i] == '.' || n[i] == 'e' || n[i] == 'E' {
+			return false
+		}
+	}
+	return true
+}
 
 // sameNumber says whether a text is a number of the same value.
 func sameNumber(text string, n json.Number) bool {

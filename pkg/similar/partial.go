@@ -19,13 +19,8 @@ func (c *comparer) fits(want, got *call) bool {
 	case want.arguments == nil || got.arguments == nil:
 		return sameValue(want, got)
 	}
-	for name := range want.arguments {
+	for name := range union(want.names, got.names) {
 		if !c.argumentFits(want, got, name) {
-			return false
-		}
-	}
-	for name := range got.arguments {
-		if _, wanted := want.arguments[name]; !wanted && !c.argumentFits(want, got, name) {
 			return false
 		}
 	}
@@ -58,10 +53,13 @@ func (c *comparer) argumentFits(want, got *call, name string) bool {
 }
 
 // matches applies an expectation that holds matchers to an argument, which may
-// be absent.
+// be absent. Its name stays out of it: one such as $filter is no matcher.
 func (c *comparer) matches(want, got *call, name string) bool {
-	expected := map[string]any{name: want.arguments[name]}
-	return c.spend(matcherWork) && len(match.Partial(expected, got.arguments)) == 0
+	expected, actual := map[string]any{"argument": want.arguments[name]}, map[string]any{}
+	if value, given := got.arguments[name]; given {
+		actual["argument"] = value
+	}
+	return c.spend(matcherWork) && len(match.Partial(expected, actual)) == 0
 }
 
 // partial decides as match.Partial does, for expectations without matchers and

@@ -40,10 +40,10 @@ func (c *comparer) seedCall(want, got *call) float64 {
 		return one(sameValue(want, got))
 	}
 	var sum float64
-	var both int
+	var all, both int
 	equal := true
-	all := names(want.arguments, got.arguments)
-	for _, name := range all {
+	for name := range union(want.names, got.names) {
+		all++
 		x, wanted := want.arguments[name]
 		y, given := got.arguments[name]
 		switch {
@@ -73,7 +73,7 @@ func (c *comparer) seedCall(want, got *call) float64 {
 	if both == 0 {
 		return 0
 	}
-	return 0.3*float64(both)/float64(len(all)) + 0.7*sum/float64(both)
+	return 0.3*float64(both)/float64(all) + 0.7*sum/float64(both)
 }
 
 // seedValue says how alike two values are that are not equal.

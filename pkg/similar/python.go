@@ -76,8 +76,9 @@ func pythonWords(text string) map[string]bool {
 // ASCII too.
 func pythonSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// pythonText is str() of a value. The keys of an object come sorted, since
-// their order is not kept; only its words matter.
+// pythonText is str() of a value, but for the order of an object's keys, which
+// is not kept: they come sorted. It is needed only where an object stands beside
+// something that is none, and then tells only in the words next to its braces.
 func pythonText(v any) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -197,14 +198,14 @@ func pythonQuote(text string) string {
 
 // jsonQuote is a JSON string in ASCII.
 func jsonQuote(text string) string {
-	short := map[rune]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\f': `\f`, '\b': `\b`}
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range text {
 		high, low := utf16.EncodeRune(r)
+		i := strings.IndexRune("\"\\\n\r\t\f\b", r)
 		switch {
-		case short[r] != "":
-			b.WriteString(short[r])
+		case i >= 0:
+			b.WriteString(`\` + `"\nrtfb`[i:i+1])
 		case r >= ' ' && r <= '~':
 			b.WriteRune(r)
 		case r < 0x10000:

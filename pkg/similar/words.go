@@ -1,7 +1,6 @@
 package similar
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -39,19 +38,3 @@ func common(x, y []string) int {
 }
 
 func hasSpace(text string) bool { return strings.ContainsFunc(text, unicode.IsSpace) }
-
-// names returns the keys of both objects, sorted: sums in a fixed order are the
-// same to the last bit.
-func names(x, y map[string]any) []string {
-	all := make([]string, 0, len(x)+len(y))
-	for name := range maps.Keys(x) {
-		all = append(all, name)
-	}
-	for name := range y {
-		if _, both := x[name]; !both {
-			all = append(all, name)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
