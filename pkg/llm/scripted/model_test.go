@@ -242,6 +242,28 @@ func TestWeights(t *testing.T) {
 	}
 }
 
+// A choice that is the first thing inside another one, in the same turn, does
+// not follow it. With 3 degrees of freedom the bound is 16.27.
+func TestNestedWeights(t *testing.T) {
+	const n = 1000
+	half := func(a, b string) string {
+		return `[{"choose":[{"weight":1,"moves":` + a + `},{"weight":1,"moves":` + b + `}]}]`
+	}
+	m := only(t, half(half(`[{"say":"a"}]`, `[{"say":"b"}]`), half(`[{"say":"c"}]`, `[{"say":"d"}]`)))
+	said := map[string]int{}
+	for seed := range uint64(n) {
+		got, _ := play(t, m, llm.Trial{Seed: seed}, 1)
+		said[got]++
+	}
+	chi := 0.0
+	for _, leaf := range []string{"a", "b", "c", "d"} {
+		chi += math.Pow(float64(said[leaf+" | end"])-n/4, 2) / (n / 4)
+	}
+	if chi > 16.27 {
+		t.Errorf("got %v of %d, chi-square %.2f, want a quarter each", said, n, chi)
+	}
+}
+
 func TestChoices(t *testing.T) {
 	m := only(t, `[{"choose":[{"weight":1,"moves":[{"calls":[{"tool":"a"}]}]},{"weight":1,"moves":[{"calls":[{"tool":"b"}]}]}],"times":20}]`)
 	tools := func(trial llm.Trial) string {
