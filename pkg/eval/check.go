@@ -63,7 +63,8 @@ type TextCheck struct {
 	Contains   *string `json:"contains,omitempty"`
 	Regex      string  `json:"regex,omitempty"` // RE2
 	IgnoreCase bool    `json:"ignore_case,omitempty"`
-	// Sentence marks a criterion in words, which only a judge can decide.
+	// Sentence marks Contains as a criterion in words, which is not looked for:
+	// only a judge can decide it, and the suite names none.
 	Sentence bool `json:"sentence,omitempty"`
 }
 

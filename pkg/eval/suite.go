@@ -19,6 +19,25 @@ type Suite struct {
 	Cases    []Case   `json:"cases"`
 	// CaseRepeats holds the repeats that a case asks for itself, by case id.
 	CaseRepeats map[string]int `json:"case_repeats,omitempty"`
+
+	// MinRepeats is the fewest repeats from which anything may be claimed about
+	// the choice of tools. Zero means any number.
+	MinRepeats int `json:"min_repeats,omitempty"`
+	// Controlled names what must be equal between two conditions that are
+	// compared.
+	Controlled []string `json:"controlled,omitempty"`
+	// Metrics names what is to be measured and compared of each trial.
+	Metrics []string `json:"metrics,omitempty"`
+	// Oracle decides, after the run, what no check can.
+	Oracle *Oracle `json:"oracle,omitempty"`
+}
+
+// An Oracle is a file of answers that no run may see. A run knows its hash
+// alone.
+type Oracle struct {
+	Version string `json:"version,omitempty"`
+	// SHA256 of the file, in hex.
+	SHA256 string `json:"sha256"`
 }
 
 // An Axis is a named list of values. The product of the axes gives variants.

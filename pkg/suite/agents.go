@@ -124,6 +124,8 @@ func (b *build) serversOf(f *caseFile) []string {
 	for i, name := range f.Servers {
 		n := list.Items[i]
 		switch _, ok := b.suite.Servers[name]; {
+		case !ok && b.data[n.File()]:
+			b.noServerOfTool(n)
 		case !ok:
 			b.unknownName(n.Pos, "server", name, sorted(b.suite.Servers))
 		case slices.Contains(f.Servers[:i], name):
@@ -133,6 +135,20 @@ func (b *build) serversOf(f *caseFile) []string {
 		}
 	}
 	return f.Servers
+}
+
+// noServerOfTool reports, once for each server, that the name of a tool begins
+// with that of a server which nobody has declared.
+func (b *build) noServerOfTool(n *strictyaml.Node) {
+	if b.opts.lenient && len(b.suite.Servers) == 0 || b.unserved[n.Text] {
+		return
+	}
+	if b.unserved == nil {
+		b.unserved = map[string]bool{}
+	}
+	b.unserved[n.Text] = true
+	b.report(n.Pos, fmt.Sprintf("there is no server %s, which this tool is of", strictyaml.Quote(n.Text)),
+		fmt.Sprintf("pass --server %s=COMMAND or --server %s=URL, or --with a file that has it", n.Text, n.Text))
 }
 
 // labels of a case.

@@ -24,6 +24,8 @@ type build struct {
 	homeless bool
 	// modelless is true when an agent case without a model was reported.
 	modelless bool
+	// unserved holds the servers of tools that were reported as missing.
+	unserved map[string]bool
 	// texts of files that strings of the suite name, by the name that problems
 	// show.
 	texts map[string]string
@@ -36,6 +38,7 @@ func (b *build) run() {
 		s.Name = defaultName(b.loaded.Path)
 	}
 	s.Description = b.file.Description
+	s.MinRepeats, s.Controlled, s.Metrics, s.Oracle = b.fixture.MinRepeats, b.fixture.Controlled, b.fixture.Metrics, b.fixture.Oracle
 	b.vars, b.axisSets = b.values(b.file.Vars), map[string]bool{}
 	b.servers()
 	b.models()

@@ -91,7 +91,7 @@ type trajectoryFile struct {
 	Match trajectoryMatch `yaml:"match,omitempty"`
 	// Least similarity with which it passes. Default: 0.8 for aligned and positional; the other ways want all of it.
 	Threshold *threshold `yaml:"threshold,omitempty"`
-	// The expected calls.
+	// The expected calls. Without them and without baseline, those of the baseline that the run names.
 	Calls []callPatternFile `yaml:"calls,omitempty"`
 	// Name of a run: its passing repeats of the case are expected.
 	Baseline string `yaml:"baseline,omitempty"`

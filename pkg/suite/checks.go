@@ -182,6 +182,10 @@ func (b *checkBuild) fillKind(kind string, f *checkFile, out *eval.Check) string
 	case "scorer":
 		out.Scorer = b.scorerCheck(f.Scorer)
 	case "judge":
+		if b.undecided[at] {
+			out.Text = &eval.TextCheck{Sentence: true, Contains: &f.Judge.Rubric}
+			break
+		}
 		out.Judge = b.judgeCheck(f.Judge)
 	case "any", "all":
 		if len(at.Items) == 0 && b.sound(at) {

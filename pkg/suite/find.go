@@ -30,6 +30,7 @@ type Found struct {
 // command line or the environment would give is no error here.
 func Find(root string) ([]Found, error) {
 	var found []Found
+	whole := map[string]bool{} // folders that are one suite
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -39,6 +40,12 @@ func Find(root string) ([]Found, error) {
 			if path != root && (strings.HasPrefix(name, ".") || name == "node_modules") {
 				return fs.SkipDir
 			}
+			if _, scenarios, err := locate(path); err == nil && len(scenarios) > 0 {
+				whole[path] = true
+				found = append(found, look(path))
+			}
+			return nil
+		case whole[filepath.Dir(path)]:
 			return nil
 		case !d.Type().IsRegular() || !isSuiteName(name) || !looksLikeSuite(path):
 			return nil

@@ -8,40 +8,6 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
-// format is what kind of file a suite is written in; as text it is a name for
-// people.
-type format string
-
-const (
-	formatSuite      format = "suite"
-	formatGolden     format = "golden data set"
-	formatScenario   format = "scenario file"
-	formatConditions format = "condition fixture"
-)
-
-// foreign recognises the formats of others, none of which has our version: 1.
-func foreign(n *strictyaml.Node) format {
-	if v := n.Get("version"); v != nil && v.Kind == strictyaml.Number {
-		return formatSuite
-	}
-	switch {
-	case n.Field("conditions") != nil && n.Field("scenarios") != nil:
-		return formatConditions
-	case n.Field("user_intent") != nil || n.Field("expected_trajectory") != nil:
-		return formatScenario
-	case n.Field("workflows") != nil:
-		return formatGolden
-	}
-	if cases := n.Get("cases"); cases != nil {
-		for _, c := range cases.Items {
-			if c.Field("tool") != nil {
-				return formatGolden
-			}
-		}
-	}
-	return formatSuite
-}
-
 // goldenFile is a golden data set in JSON: single calls, and workflows of calls
 // that hand values on.
 type goldenFile struct {
@@ -89,8 +55,7 @@ func (l *loader) golden(root *strictyaml.Node) *strictyaml.Node {
 		}
 		cases.Items = append(cases.Items, mapOf(w.Node().Pos, entry{"id", w.ID}, entry{"title", w.Description}, entry{"steps", steps}))
 	}
-	one := &strictyaml.Node{Pos: root.Pos, Kind: strictyaml.Number, Text: "1"}
-	return mapOf(root.Pos, entry{"version", one}, entry{"name", g.Name}, entry{"description", g.Description}, entry{"cases", cases})
+	return mapOf(root.Pos, versionAt(root.Pos), entry{"name", g.Name}, entry{"description", g.Description}, entry{"cases", cases})
 }
 
 // goldenCall rewrites one call; in a workflow it is a step.
@@ -117,44 +82,6 @@ func (l *loader) goldenCall(g *goldenCase, step bool) *strictyaml.Node {
 		l.report(at.Pos, "extractField and extractAs belong together", "")
 	}
 	return out
-}
-
-// entry is a key and its value, in a map that is made here.
-type entry struct {
-	key   string
-	value *strictyaml.Node
-}
-
-// mapOf makes a map; nil values are left out.
-func mapOf(pos strictyaml.Pos, entries ...entry) *strictyaml.Node {
-	n := &strictyaml.Node{Pos: pos, Kind: strictyaml.Map}
-	for _, e := range entries {
-		if e.value != nil {
-			key := &strictyaml.Node{Pos: e.value.Pos, Kind: strictyaml.String, Text: e.key}
-			n.Fields = append(n.Fields, strictyaml.Field{Key: key, Value: e.value})
-		}
-	}
-	return n
-}
-
-// withoutNulls leaves out what is null at the levels of cases and steps, where
-// golden files mean "not given" by it.
-func withoutNulls(n *strictyaml.Node) *strictyaml.Node {
-	out := *n
-	out.Items, out.Fields = nil, nil
-	for _, item := range n.Items {
-		out.Items = append(out.Items, withoutNulls(item))
-	}
-	for _, f := range n.Fields {
-		switch {
-		case f.Value.Kind == strictyaml.Null:
-			continue
-		case f.Key.Text == "cases" || f.Key.Text == "workflows" || f.Key.Text == "steps":
-			f.Value = withoutNulls(f.Value)
-		}
-		out.Fields = append(out.Fields, f)
-	}
-	return &out
 }
 
 // rewrite makes a value of a golden file a template of ours: what looks like a

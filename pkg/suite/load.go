@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -24,22 +25,28 @@ type Loaded struct {
 	// Unsupported lists what the suite asks for and this build cannot carry out,
 	// each with its place. Such a suite must not run.
 	Unsupported []strictyaml.Problem
+	// Skipped is how many cases are written and left out, since they are disabled.
+	Skipped int
 	// Positions tells by id where each case is written.
 	Positions map[string]strictyaml.Pos
 }
 
 // Load reads a suite: a .yaml, .yml or .json file, or a folder with a
-// suite.yaml or exactly one suite file. The error is a [*ProblemsError] when the
+// suite.yaml, exactly one suite file, or scenario files alone. The error is a [*ProblemsError] when the
 // files were found and are wrong.
 func Load(file string, opts Options) (*Loaded, error) {
-	found, err := locate(file)
+	found, scenarios, err := locate(file)
 	if err != nil {
 		return nil, err
 	}
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = func(string) (string, bool) { return "", false }
 	}
-	l := &loader{sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}}, opts: opts, shown: short(opts.Base, found), file: found, broken: map[place]bool{}, hidden: map[place]bool{}}
+	l := &loader{
+		sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}},
+		opts:    opts, file: found, folder: scenarios, shown: short(opts.Base, found),
+		broken: map[place]bool{}, hidden: map[place]bool{}, data: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
+	}
 	loaded, err := l.load()
 	if err != nil {
 		return nil, err
@@ -62,9 +69,11 @@ func Load(file string, opts Options) (*Loaded, error) {
 type loader struct {
 	sources
 	opts  Options
-	file  string // the suite file
+	file  string // the suite file, or a folder of scenarios
 	shown string // its name in problems
-	in    interpolation
+	// folder holds the files of a folder of scenarios.
+	folder []string
+	in     interpolation
 	// unsupported collects what this build cannot carry out.
 	unsupported problems
 	// broken holds the places of problems of form; what is around them is not
@@ -72,24 +81,41 @@ type loader struct {
 	broken map[place]bool
 	// hidden holds lines, in column 0, whose text is not shown.
 	hidden map[place]bool
+
+	// Of the formats of others: the files whose strings are data; the checks that
+	// leave it open who decides; what is said of the run as a whole; and how many
+	// scenarios are left out.
+	data      map[string]bool
+	undecided map[*strictyaml.Node]bool
+	fixture   eval.Suite
+	skipped   int
 }
 
 func (l *loader) load() (*Loaded, error) {
-	project, name, err := openProject(l.file)
+	files := l.folder
+	if len(files) == 0 {
+		files = []string{l.file}
+	}
+	project, name, err := openProject(files[0])
 	if err != nil {
 		return nil, fmt.Errorf("load suite: %w", err)
 	}
 	defer project.root.Close()
-	self := origin{project, name, l.shown}
 	loaded := &Loaded{
 		Path: l.file, Dir: filepath.Dir(filepath.Join(project.dir, filepath.FromSlash(name))),
 		Positions: map[string]strictyaml.Pos{},
 	}
-	root := l.open(self, strictyaml.Pos{})
-	if root == nil || root.Bad {
+	var roots []*strictyaml.Node
+	for _, file := range files {
+		o := origin{project, path.Join(path.Dir(name), filepath.Base(file)), short(l.opts.Base, file)}
+		if root := l.open(o, strictyaml.Pos{}); root != nil && !root.Bad {
+			roots = append(roots, root)
+		}
+	}
+	if len(roots) == 0 {
 		return loaded, nil // what cannot be read makes no sense either
 	}
-	tree := &strictyaml.Node{Pos: root.Pos, Kind: strictyaml.Map}
+	tree := &strictyaml.Node{Pos: roots[0].Pos, Kind: strictyaml.Map}
 	if l.opts.With != "" {
 		shared, name, err := openProject(l.opts.With)
 		if err != nil {
@@ -100,21 +126,34 @@ func (l *loader) load() (*Loaded, error) {
 			tree = below
 		}
 	}
-	switch foreign(root) {
-	case formatSuite:
-		tree = merge(tree, l.inherit(self, root, nil))
-		l.interpolate(tree)
-	case formatGolden:
-		// The strings of a golden file are data, so only what lies below is
-		// interpolated.
-		l.interpolate(tree)
-		tree = merge(tree, l.golden(root))
-	default:
-		l.report(root.Pos, fmt.Sprintf("this is a %s, which this build cannot run yet", foreign(root)), "")
-		return loaded, nil
-	}
-	l.resolve(tree, loaded)
+	l.resolve(l.complete(tree, roots), loaded)
+	loaded.Skipped = l.skipped
 	return loaded, nil
+}
+
+// complete puts what the files say, as a suite in our words, on top of what lies
+// below them.
+func (l *loader) complete(below *strictyaml.Node, roots []*strictyaml.Node) *strictyaml.Node {
+	root, format := roots[0], foreign(roots[0])
+	if len(l.folder) > 0 {
+		format = formatScenario
+	}
+	if format == formatSuite {
+		tree := merge(below, l.inherit(l.origins[root.File()], root, nil))
+		l.interpolate(tree)
+		return tree
+	}
+	// The strings of the files of others are data, so only what lies below is
+	// interpolated.
+	l.interpolate(below)
+	switch format {
+	case formatScenario:
+		return merge(below, l.scenarios(roots, below))
+	case formatConditions:
+		return merge(below, l.conditions(root, below))
+	default:
+		return merge(below, l.golden(root))
+	}
 }
 
 // with reads the file that lies below the suite.

@@ -438,7 +438,6 @@ func TestWhatCannotBeCarriedOutYet(t *testing.T) {
 		"repeats between min and max cannot be chosen yet",
 		"money cannot be counted yet",
 		"budgets cannot be kept yet",
-		"trajectories cannot be compared with a baseline yet",
 		"money cannot be counted yet",
 		"listings cannot be compared with a lock file yet",
 		"baselines cannot be compared with yet",
@@ -581,7 +580,7 @@ func TestFind(t *testing.T) {
 		`env.yaml env 1 ["agent"] ok`,
 		`golden.json golden 1 ["script"] ok`,
 		`night/suite.yaml nightly 3 ["catalog","script"] ok`,
-		`scenario/simple.yaml simple 0 null broken`,
+		`scenario/simple.yaml simple 1 ["agent"] ok`,
 		`syntax/suite.yaml syntax 0 null broken`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,39 +6,79 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
-// locate finds the suite file that a path stands for.
-func locate(file string) (string, error) {
+// locate finds the suite file that a path stands for. A folder of scenarios is
+// found itself, with its files.
+func locate(file string) (found string, scenarios []string, err error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("load suite %s: no such file or folder", file)
+		return "", nil, fmt.Errorf("load suite %s: no such file or folder", file)
 	case err != nil:
-		return "", fmt.Errorf("load suite %s: %w", file, err)
+		return "", nil, fmt.Errorf("load suite %s: %w", file, err)
 	case !info.IsDir():
-		return file, nil
+		return file, nil, nil
 	}
 	entries, err := os.ReadDir(file)
 	if err != nil {
-		return "", fmt.Errorf("load suite %s: %w", file, err)
+		return "", nil, fmt.Errorf("load suite %s: %w", file, err)
 	}
 	var suites []string
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == "suite.yaml":
-			return filepath.Join(file, name), nil
+			return filepath.Join(file, name), nil, nil
 		case !e.IsDir() && isSuiteName(name):
 			suites = append(suites, name)
 		}
 	}
 	switch len(suites) {
 	case 1:
-		return filepath.Join(file, suites[0]), nil
+		return filepath.Join(file, suites[0]), nil, nil
 	case 0:
-		return "", fmt.Errorf("load suite %s: the folder has no suite.yaml and no other .yaml, .yml or .json file", file)
+		return "", nil, fmt.Errorf("load suite %s: the folder has no suite.yaml and no other .yaml, .yml or .json file", file)
 	}
-	return "", fmt.Errorf("load suite %s: the folder has no suite.yaml and several other files; name one of %s", file, strings.Join(suites, ", "))
+	var paths []string
+	for _, name := range suites {
+		paths = append(paths, filepath.Join(file, name))
+	}
+	if allScenarios(paths) {
+		return filepath.Clean(file), paths, nil
+	}
+	return "", nil, fmt.Errorf("load suite %s: the folder has no suite.yaml and several other files; name one of %s", file, strings.Join(suites, ", "))
+}
+
+// allScenarios says whether files are scenarios. Those that cannot be read may
+// be some; loading says what is wrong with them.
+func allScenarios(files []string) bool {
+	some := false
+	for _, file := range files {
+		n := peek(file)
+		if n == nil {
+			continue
+		}
+		if foreign(n) != formatScenario {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// peek parses a file to see what it is; nil means that it cannot be told.
+func peek(file string) *strictyaml.Node {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || info.Size() > strictyaml.MaxBytes {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	n, _ := strictyaml.Parse(file, data)
+	return n
 }
 
 func isSuiteName(name string) bool {
@@ -64,8 +104,11 @@ func short(base, file string) string {
 // defaultName is the name of a suite that has none.
 func defaultName(file string) string {
 	base := filepath.Base(file)
-	if base == "suite.yaml" {
-		if abs, err := filepath.Abs(file); err == nil {
+	if abs, err := filepath.Abs(file); err == nil {
+		if info, err := os.Stat(abs); err == nil && info.IsDir() {
+			return filepath.Base(abs)
+		}
+		if base == "suite.yaml" {
 			return filepath.Base(filepath.Dir(abs))
 		}
 	}

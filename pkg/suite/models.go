@@ -139,8 +139,11 @@ func (b *build) noModel(f *caseFile) {
 	}
 	b.modelless = true
 	if len(b.file.Models) == 0 {
-		b.report(f.Node().Pos, "there is no model to ask: the suite declares none",
-			"write models: {NAME: {provider: …, model: …}}, or pass --with a file that has them")
+		hint := "write models: {NAME: {provider: …, model: …}}, or pass --with a file that has them"
+		if b.data[f.Node().File()] {
+			hint = "pass --with FILE, a suite file with models: {NAME: {provider: …, model: …}}"
+		}
+		b.report(f.Node().Pos, "there is no model to ask: the suite declares none", hint)
 		return
 	}
 	b.report(f.Node().Pos, "the case names no model, and the suite has several",

@@ -48,7 +48,7 @@ func Schema() ([]byte, error) {
 	turned := jsonschema.NewProperties()
 	turned.Set("not", &jsonschema.Schema{Type: "object", Description: "A check, turned around."})
 	s.Definitions["check"].OneOf = append(s.Definitions["check"].OneOf, &jsonschema.Schema{Required: []string{"not"}, Properties: turned})
-	exactlyOne(s.Definitions["trajectory"], "calls", "baseline")
+	s.Definitions["trajectory"].Not = &jsonschema.Schema{Required: []string{"calls", "baseline"}}
 	exactlyOne(s.Definitions["verify"], "call", "read", "command")
 
 	out, err := json.MarshalIndent(s, "", "  ")

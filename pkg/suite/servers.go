@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,7 +129,7 @@ func (b *build) override(text string) string {
 		}
 	}
 	old, declared := b.suite.Servers[name]
-	if declaredNames := sorted(b.file.Servers); !declared && len(declaredNames) > 0 {
+	if declaredNames := sorted(b.file.Servers); !declared && len(declaredNames) > 0 && !b.asked(name) {
 		hint := strictyaml.DidYouMean(name, declaredNames)
 		if hint == "" {
 			hint = "declared: " + strings.Join(declaredNames, ", ")
@@ -156,6 +157,14 @@ func (b *build) override(text string) string {
 	}
 	b.suite.Servers[name] = server
 	return name
+}
+
+// asked says whether a case of a file in the format of others asks for a server,
+// which such a file cannot declare.
+func (b *build) asked(name string) bool {
+	return slices.ContainsFunc(b.file.Cases, func(f caseFile) bool {
+		return b.data[f.Node().File()] && slices.Contains(f.Servers, name)
+	})
 }
 
 // defaultServer is the name of the server that cases talk to when they name

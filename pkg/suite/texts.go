@@ -19,7 +19,7 @@ func (b *build) text(n *strictyaml.Node) *strictyaml.Node {
 		return nil
 	}
 	name, isFile := strings.CutPrefix(n.Text, fileScheme)
-	if !isFile {
+	if !isFile || b.data[n.File()] {
 		return n
 	}
 	o, ok := b.refer(n, name)
