@@ -59,7 +59,7 @@ func (c *command) printBreaks(name string) {
 		c.print("  evalfarm run suites/tool-accuracy --server \"$B\"\n")
 		c.print("  evalfarm run suites/quickstart --server \"acme=$B\" --server \"acme-hurried=$B\"   (it has two servers)\n\n")
 	case "desk":
-		c.print("  evalfarm run suites/support-desk --server \"desk=$B\" --server \"desk-hurried=$B\"\n\n")
+		c.print("  evalfarm run suites/support-desk --tag expect-pass --server \"desk=$B\"   (for slow: \"desk-hurried=$B\")\n\n")
 	}
 	for i, b := range breaks {
 		if i > 0 {
