@@ -25,7 +25,7 @@ var floors = []string{
 	"pkg/similar",
 	// Second: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
-		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/score pkg/judge " +
+		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
 	// Third: the services.
 	"pkg/scheduler pkg/worker",
