@@ -1,0 +1,73 @@
+package score
+
+import (
+	"fmt"
+
+	"github.com/evalfarm/evalfarm/pkg/answer"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// A piece is a text of a trajectory with its place.
+type piece struct{ at, text string }
+
+// noun names a piece of a place.
+func noun(place eval.Place) string {
+	switch place {
+	case eval.PlaceSaid:
+		return "a message of the agent"
+	case eval.PlaceCalls:
+		return "a call"
+	case eval.PlaceResults:
+		return "a result"
+	case eval.PlaceAll:
+		return "a text"
+	default:
+		return "an answer"
+	}
+}
+
+// texts are the pieces of a place, in order.
+func (x *exam) texts(place eval.Place) []piece {
+	if place == eval.PlaceAnswer {
+		return []piece{{fmt.Sprintf("turn %d", len(x.Trajectory.Turns)), x.Trajectory.Answer}}
+	}
+	said := place == eval.PlaceSaid || place == eval.PlaceAll
+	calls := place == eval.PlaceCalls || place == eval.PlaceAll
+	results := place == eval.PlaceResults || place == eval.PlaceAll
+	var pieces []piece
+	for i, turn := range x.Trajectory.Turns {
+		if said && turn.Text != "" {
+			pieces = append(pieces, piece{fmt.Sprintf("turn %d", i+1), turn.Text})
+		}
+		for j, c := range turn.Calls {
+			if c.Method == eval.MethodSearch || c.Invalid != "" {
+				continue
+			}
+			at := fmt.Sprintf("turn %d, call %d", i+1, j+1)
+			if calls {
+				pieces = append(pieces, piece{at, c.Tool + " " + string(eval.Encode(decoded(c.Arguments)))})
+			}
+			if text := resultText(c.Outcome); results && text != "" {
+				pieces = append(pieces, piece{at + ", result", text})
+			}
+		}
+	}
+	return pieces
+}
+
+// resultText is what a tool answered, with its structured content as JSON
+// behind.
+func resultText(o eval.Outcome) string {
+	a := answer.Read(o)
+	text := a.Text
+	if a.Rejected() {
+		text = a.Complaint()
+	}
+	if a.Value == nil || text != "" && !a.Structured {
+		return text
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text + string(eval.Encode(a.Value))
+}
