@@ -34,6 +34,8 @@ type Config struct {
 	Broker broker.Options
 	// Slots is how many trials run at once. Zero means four for each processor.
 	Slots int
+	// JudgeSlots is how many trials are judged at once. Zero means as many as Slots.
+	JudgeSlots int
 	// Lease of a claim; zero means 45 s.
 	Lease time.Duration
 	// Audit is the time between two audits; zero means 5 s.
@@ -81,6 +83,13 @@ func (c Config) slots() int {
 		return c.Slots
 	}
 	return 4 * runtime.NumCPU()
+}
+
+func (c Config) judgeSlots() int {
+	if c.JudgeSlots > 0 {
+		return c.JudgeSlots
+	}
+	return c.slots()
 }
 
 // workerID names a worker: the host, the process, and chance, since a container

@@ -31,6 +31,10 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 		return eval.Summary{}, err
 	}
 	defer unlock()
+	of, err := s.Run(ctx, run)
+	if err != nil {
+		return eval.Summary{}, err
+	}
 	b, err := broker.Open(ctx, c.Broker)
 	if err != nil {
 		return eval.Summary{}, err
@@ -39,14 +43,14 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 
 	// The namespace holds the run as well: two embedded runs of one store may
 	// share a Redis, and must not take each other's trials.
-	queue := newQueue(c, b, s.ID()+"-"+run)
-	agg, sched := newScheduler(c, s, queue, obs.Stored)
+	q := newQueues(c, b, s.ID()+"-"+run)
+	agg, sched := newScheduler(c, s, q, obs.Stored)
 	id := workerID()
 	pool := c.sessions(s.ID(), id)
-	hand := worker.New(worker.Options{
-		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(s, blobCache), Sink: direct{agg, queue},
-		Sessions: pool, Secret: c.secret, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
-	})
+	hands := newWorkers(c, id, pool, q, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, obs)
+	if of.Grading == "" && of.Parent == "" {
+		hands = hands[:1] // nothing to judge
+	}
 
 	// What the worker needs to drain outlives ctx.
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,7 +73,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 		}
 		g.Go(func() error {
 			defer close(worked)
-			return hand.Run(working)
+			return work(working, hands)
 		})
 		waiting, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
@@ -92,18 +96,45 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 // blobCache is how many bytes of snapshots and cases a worker keeps at hand.
 const blobCache = 64 << 20
 
-func newQueue(c Config, b *broker.Broker, namespace string) *asynqjobs.Queue {
-	c.logger().Info("queue opened", "redis", b.Describe(), "namespace", namespace)
-	return asynqjobs.New(b.Client(), asynqjobs.Options{
-		Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
-		Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
-		Context: telemetry.Extract,
-	})
+// queues of a farm: trials and judging have one each.
+type queues struct{ trials, judging *asynqjobs.Queue }
+
+func newQueues(c Config, b *broker.Broker, namespace string) queues {
+	c.logger().Info("queues opened", "redis", b.Describe(), "namespace", namespace)
+	open := func(namespace string) *asynqjobs.Queue {
+		return asynqjobs.New(b.Client(), asynqjobs.Options{
+			Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
+			Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
+			Context: telemetry.Extract,
+		})
+	}
+	return queues{trials: open(namespace), judging: open(namespace + "-judging")}
+}
+
+// newWorkers makes the worker of trials and the one that judges.
+func newWorkers(c Config, id string, pool worker.Sessions, q queues, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, obs Observer) []*worker.Worker {
+	o := worker.Options{
+		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
+		Models: models(), Secret: c.secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
+	}
+	judging := o
+	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)
+	judging.Began, judging.Ended = nil, nil
+	return []*worker.Worker{worker.New(o), worker.New(judging)}
+}
+
+// work runs workers until ctx ends and they have drained.
+func work(ctx context.Context, hands []*worker.Worker) error {
+	var g errgroup.Group
+	for _, hand := range hands {
+		g.Go(func() error { return hand.Run(ctx) })
+	}
+	return g.Wait()
 }
 
 // newScheduler makes the aggregator of s and the scheduler that hears what it
 // stored. observe, when it is not nil, hears it next.
-func newScheduler(c Config, s store.Store, q *asynqjobs.Queue, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
+func newScheduler(c Config, s store.Store, q queues, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
 	var sched *scheduler.Scheduler
 	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
 		sched.Stored(st)
@@ -111,7 +142,7 @@ func newScheduler(c Config, s store.Store, q *asynqjobs.Queue, observe func(stor
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
+	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
 	return agg, sched
 }
 

@@ -20,6 +20,8 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/broker"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
+	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/jobs/asynqjobs"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
@@ -58,8 +60,8 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 		return err
 	}
 	defer b.Close()
-	queue := newQueue(c.Config, b, s.ID())
-	agg, sched := newScheduler(c.Config, s, queue, nil)
+	q := newQueues(c.Config, b, s.ID())
+	agg, sched := newScheduler(c.Config, s, q, nil)
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,12 +69,14 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	g.Go(func() error { return settled(base, b.Run(base)) })
 	g.Go(func() error { return settled(base, agg.Run(base)) })
 	g.Go(func() error { return settled(base, sched.Run(base)) })
-	g.Go(func() error {
-		return settled(base, queue.Receive(base, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
-	})
+	for _, queue := range []*asynqjobs.Queue{q.trials, q.judging} {
+		g.Go(func() error {
+			return settled(base, queue.Receive(base, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
+		})
+	}
 	g.Go(func() error {
 		return serve(base, c.Listener, httpapi.New(httpapi.Options{
-			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: queue.Lease()},
+			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: q.trials.Lease()},
 			Token: c.Token, Blobs: s, Logger: c.logger(),
 		}))
 	})
@@ -145,13 +149,11 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	}
 	defer b.Close()
 	c.Lease = farm.Lease
-	queue := newQueue(c.Config, b, farm.ID)
+	q := newQueues(c.Config, b, farm.ID)
 	id := workerID()
 	pool := c.sessions(farm.ID, id)
-	hand := worker.New(worker.Options{
-		ID: id, Slots: c.slots(), Place: queue, Blobs: blob.NewCache(blobs, blobCache), Sink: queue,
-		Sessions: pool, Secret: c.secret, Grace: c.Grace, Logger: c.logger(),
-	})
+	hands := newWorkers(c.Config, id, pool, q, blob.NewCache(blobs, blobCache),
+		func(place jobs.Workplace) worker.Sink { return place }, Observer{})
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, base := errgroup.WithContext(base)
@@ -163,7 +165,7 @@ func Work(ctx context.Context, c WorkerConfig) error {
 		defer stopWork()
 		defer context.AfterFunc(ctx, stopWork)()
 		c.logger().InfoContext(ctx, "worker joined", "worker", id, "farm", farm.ID, "slots", c.slots())
-		return hand.Run(working)
+		return work(working, hands)
 	})
 	err = g.Wait()
 	pool.Close()

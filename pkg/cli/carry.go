@@ -24,6 +24,7 @@ import (
 // resume and retry.
 type carrying struct {
 	slots    int
+	judges   int
 	broker   string
 	redis    string
 	lease    time.Duration
@@ -37,6 +38,7 @@ type carrying struct {
 func (f *carrying) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
+	flags.IntVar(&f.judges, "judge-slots", 0, "trials judged at once (default: as many as --slots)")
 	flags.StringVar(&f.broker, "broker", "embedded", "queue: embedded (in this process) or spawn (a redis-server from PATH)")
 	flags.StringVar(&f.redis, "redis", "", "use the Redis at this `URL` as the queue of this run")
 	flags.DurationVar(&f.lease, "lease", 45*time.Second, "how long a worker may be silent before its trial is tried again")
@@ -50,7 +52,7 @@ func (f *carrying) add(cmd *cobra.Command) {
 // config completes the configuration with the flags.
 func (f *carrying) config(c *command) (app.Config, error) {
 	conf := c.config()
-	conf.Slots, conf.Lease, conf.Grace = f.slots, f.lease, f.grace
+	conf.Slots, conf.JudgeSlots, conf.Lease, conf.Grace = f.slots, f.judges, f.lease, f.grace
 	var err error
 	conf.Broker, err = f.brokerOptions(c)
 	return conf, err
@@ -160,8 +162,11 @@ func next(s eval.Summary) []string {
 			break
 		}
 	}
-	if s.Counts.Error+s.Counts.Unjudged+s.Counts.Unfinished > 0 {
+	if s.Counts.Error+s.Counts.Unfinished > 0 {
 		hints = append(hints, "evalfarm retry "+s.Run)
+	}
+	if s.Counts.Unjudged > 0 {
+		hints = append(hints, "evalfarm judge "+s.Run)
 	}
 	return hints
 }

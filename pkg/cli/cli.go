@@ -99,9 +99,9 @@ func (c *command) root() *cobra.Command {
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
 	root.AddCommand(
 		c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
-		c.runs(), c.show(), c.report(),
+		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(),
 		c.validate(), c.schema(), c.suites(),
-		c.demo(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
+		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 	)
 	return root

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,12 @@ func resolveRun(ctx context.Context, s store.Store, ref string) (eval.Run, error
 			return eval.Run{}, usage("start one: evalfarm run SUITE", "no run %q: the store has %d", ref, len(runs))
 		}
 		return runs[n], nil
+	}
+	if strings.Contains(ref, ".g") { // a grading, by its full id
+		g, err := s.Run(ctx, ref)
+		if !errors.Is(err, store.ErrNotFound) {
+			return g, err
+		}
 	}
 	runs, err := s.ListRuns(ctx, store.RunFilter{Prefix: ref, Limit: 4})
 	if err != nil {

@@ -18,10 +18,12 @@ func (c *command) retry() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
 		Short: "Try again the trials of a run that gave no verdict",
-		Long: `Try again the trials of a run that ended as error, unjudged or unfinished.
+		Long: `Try again the trials of a run that ended as error or unfinished.
 
 Trials that passed or failed keep their result: running only those again would
-bias the rates. To run them again, start a new run.`,
+bias the rates. To run them again, start a new run. Those that are unjudged keep
+the agent's work: evalfarm judge RUN asks the judge again. --only unjudged runs
+their agents again all the same.`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verdicts, err := retryable(only)
@@ -51,7 +53,7 @@ bias the rates. To run them again, start a new run.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unjudged", "unfinished"}, "which `VERDICTS` to try again")
+	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unfinished"}, "which `VERDICTS` to try again")
 	return cmd
 }
 

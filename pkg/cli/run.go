@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -21,6 +24,8 @@ func (c *command) run() *cobra.Command {
 	var f carrying
 	var load loading
 	var sel selecting
+	var tape taping
+	var baseline string
 	cmd := &cobra.Command{
 		Use:   "run SUITE",
 		Short: "Run a suite here and print its verdict",
@@ -42,11 +47,17 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			if err := f.check(c); err != nil {
 				return err
 			}
+			if err := tape.put(c, &request.Suite.Suite); err != nil {
+				return err
+			}
 			s, err := c.config().OpenStore(ctx)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			if err := c.attach(ctx, s, &request.Suite.Suite, baseline); err != nil {
+				return err
+			}
 			run, err := scheduler.Create(ctx, s, request)
 			if err != nil {
 				return explainEmpty(err, request.Suite)
@@ -57,7 +68,48 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	f.add(cmd)
 	load.add(cmd)
 	sel.add(cmd)
+	tape.add(cmd)
+	cmd.Flags().StringVar(&baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
 	return cmd
+}
+
+// attach finds the trajectories of baselines that checks compare with.
+func (c *command) attach(ctx context.Context, s store.Store, of *eval.Suite, name string) error {
+	if name != "" {
+		if _, err := s.Baseline(ctx, of.Name, name); errors.Is(err, store.ErrNotFound) {
+			return usage("evalfarm baseline list", "suite %s has no baseline %q", of.Name, name)
+		}
+	}
+	return scheduler.Attach(ctx, s, of, name)
+}
+
+// taping holds the flags that record and replay models.
+type taping struct{ record, replay string }
+
+func (f *taping) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.record, "record", "", "keep what models answer in this `DIR`")
+	cmd.Flags().StringVar(&f.replay, "replay", "", "play back what models answered from this `DIR`; a call that was not recorded is an error")
+}
+
+// put puts the cassette into every model of a suite.
+func (f *taping) put(c *command, s *eval.Suite) error {
+	dir := cmp.Or(f.record, f.replay)
+	switch {
+	case dir == "":
+		return nil
+	case f.record != "" && f.replay != "":
+		return usage("", "--record and --replay are two answers to one question; give one")
+	case len(s.Models) == 0:
+		return usage("", "the suite has no models to record or replay")
+	}
+	if info, err := os.Stat(c.env.abs(dir)); f.replay != "" && (err != nil || !info.IsDir()) {
+		return usage("record one: evalfarm run SUITE --record "+dir, "--replay %s: there is no such folder", dir)
+	}
+	for name, m := range s.Models {
+		m.Cassette = &eval.Cassette{Dir: c.env.abs(dir), Record: f.record != ""}
+		s.Models[name] = m
+	}
+	return nil
 }
 
 // prepare loads a suite and makes a run's request of it.

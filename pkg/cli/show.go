@@ -19,15 +19,16 @@ import (
 
 func (c *command) show() *cobra.Command {
 	var variant string
-	var full, frames bool
+	var full, frames, raw, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show [RUN [CASE [REPEAT]]]",
 		Short: "Show a run, the trials of a case, or what one trial did",
 		Long: `Show a run (default: the latest), the trials of one of its cases, or what one
 trial did: each step with its calls, arguments and answers.
 
-With --frames, print the raw messages between us and the server instead, one
-JSON document in a line.`,
+With --json, print the trial with its result and trajectory as one JSON
+document; with --raw, the stored trajectory byte for byte; with --frames, the
+raw messages between us and the server, one JSON document in a line.`,
 		Example: `  evalfarm show latest customer-active-enterprise
   evalfarm show latest~1 order/workflow 1 --full
   evalfarm show latest order/workflow 1 --frames | jq .raw`,
@@ -37,9 +38,10 @@ JSON document in a line.`,
 			return c.withRun(ctx, args, func(s store.Store, run eval.Run) error {
 				o := c.page()
 				o.Full = full
+				one := frames || raw || asJSON
 				if len(args) < 2 {
-					if frames {
-						return usage("evalfarm show RUN CASE REPEAT --frames", "--frames wants one trial")
+					if one {
+						return usage("evalfarm show RUN CASE REPEAT", "--frames, --raw and --json want one trial")
 					}
 					summary, err := loadSummary(ctx, s, run)
 					if err != nil {
@@ -51,9 +53,9 @@ JSON document in a line.`,
 				if err != nil {
 					return err
 				}
-				if len(args) < 3 && (!frames || len(trials) != 1) {
-					if frames {
-						return usage("evalfarm show RUN CASE REPEAT --frames", "case %s has %d trials; --frames wants one", args[1], len(trials))
+				if len(args) < 3 && (!one || len(trials) != 1) {
+					if one {
+						return usage("evalfarm show RUN CASE REPEAT", "case %s has %d trials; --frames, --raw and --json want one", args[1], len(trials))
 					}
 					return report.ShowCase(c.env.Stdout, trials, o)
 				}
@@ -64,8 +66,14 @@ JSON document in a line.`,
 				if frames {
 					return c.printFrames(ctx, s, trial)
 				}
+				if raw {
+					return c.printTrajectory(ctx, s, trial)
+				}
 				if err := complete(ctx, s, &trial); err != nil {
 					return err
+				}
+				if asJSON {
+					return report.TrialJSON(c.env.Stdout, trial)
 				}
 				return report.ShowTrial(c.env.Stdout, trial, o)
 			})
@@ -73,6 +81,8 @@ JSON document in a line.`,
 	}
 	cmd.Flags().StringVar(&variant, "variant", "", "the variant, when the case runs in several")
 	cmd.Flags().BoolVar(&full, "full", false, "show values uncut")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the trial as one JSON document")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the stored trajectory byte for byte")
 	cmd.Flags().BoolVar(&frames, "frames", false, "print the raw MCP messages of the trial as JSON lines")
 	return cmd
 }
@@ -171,6 +181,22 @@ func complete(ctx context.Context, s store.Store, t *report.Trial) error {
 	}
 	t.Trajectory = &eval.Trajectory{}
 	return blob.LoadJSON(ctx, s, t.Row.Result.Trajectory, t.Trajectory)
+}
+
+func (c *command) printTrajectory(ctx context.Context, s store.Store, t report.Trial) error {
+	if t.Row == nil || t.Row.Result.Trajectory == "" {
+		return usage("", "trial %s #%d has no stored trajectory", t.Case.ID, t.Repeat)
+	}
+	packed, err := s.GetBlob(ctx, t.Row.Result.Trajectory)
+	if err != nil {
+		return err
+	}
+	plain, err := blob.Unpack(packed)
+	if err != nil {
+		return err
+	}
+	c.print("%s\n", plain)
+	return nil
 }
 
 func (c *command) printFrames(ctx context.Context, s store.Store, t report.Trial) error {

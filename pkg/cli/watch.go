@@ -55,7 +55,8 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 	if err := blob.LoadJSON(ctx, s, run.Header, &w.snap); err != nil {
 		return nil, err
 	}
-	if w.counts, err = s.Counts(ctx, run.ID); err != nil {
+	of := cmp.Or(run.Parent, run.ID)
+	if w.counts, err = s.Counts(ctx, of); err != nil {
 		return nil, err
 	}
 	w.order = eval.NewOrder(w.snap.Plan)
@@ -67,7 +68,7 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 	for _, cell := range w.snap.Plan.Cells {
 		cases[cell.Case] = true
 	}
-	p.Start(RunInfo{Run: run.ID, Suite: run.Suite, Queue: queue, Cases: len(cases), Variants: len(w.snap.Variants), Trials: run.Trials})
+	p.Start(RunInfo{Run: of, Suite: run.Suite, Queue: queue, Cases: len(cases), Variants: len(w.snap.Variants), Trials: run.Trials})
 	restore := p.Stop
 	c.restore.Store(&restore)
 	w.ticked.Go(w.tick)
@@ -98,11 +99,14 @@ func (w *watch) stored(st store.Stored) {
 		return
 	}
 	w.mu.Lock()
+	if st.Parent != "" {
+		w.counts.Add(eval.Unjudged, -1)
+	}
 	w.counts.Add(st.Result.Verdict, 1)
 	cell, repeat, err := w.order.At(st.Ordinal)
 	w.mu.Unlock()
-	if err != nil {
-		return
+	if err != nil || st.Parent == "" && st.Result.AwaitsJudge() {
+		return // it is told once it is judged
 	}
 	at := w.snap.Plan.Cells[cell]
 	w.progress.Result(Finished{

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -13,15 +14,45 @@ func (p *page) conversation(t Trial) {
 	for _, s := range t.Row.Result.Scores {
 		p.check(2, s)
 	}
-	if t.Trajectory == nil {
-		return
+	if t.Trajectory != nil {
+		p.turns(t, true)
 	}
+}
+
+// Blind writes what an agent did without what could sway who scores it: the
+// variant, what the checks came to, and what it took.
+func Blind(w io.Writer, t Trial, where string, o Options) error {
+	p := newPage(o)
+	p.line(styled(bold, t.Case.ID), textf("  #%d  ", t.Repeat), styled(dim, where))
+	if t.Case.Title != "" {
+		p.line(p.indent(2), text(t.Case.Title))
+	}
+	if t.Trajectory != nil {
+		p.turns(t, false)
+	}
+	p.blank()
+	return p.writeTo(w)
+}
+
+// Unblind writes what Blind has withheld.
+func Unblind(w io.Writer, t Trial, o Options) error {
+	p := newPage(o)
+	res := t.Row.Result
+	p.fact("variant", t.Variant.ID)
+	p.fact("time", join(label("model", duration(res.Times.ModelMS)), label("tools", duration(res.Times.ToolMS))))
+	p.tokens(res)
+	p.fact("calls", join(count("turns", res.Counts.Turns), count("tool calls", res.Counts.ToolCalls), count("not made", res.Counts.InvalidCalls)))
+	return p.writeTo(w)
+}
+
+// turns writes a conversation, with what each answer took if efficiency is set.
+func (p *page) turns(t Trial, efficiency bool) {
 	p.words("system", t.Trajectory.System)
 	for i, turn := range t.Trajectory.Turns {
 		p.words("user", turn.User)
 		p.blank()
 		parts := []part{p.indent(2), styled(bold, fmt.Sprintf("turn %d", i+1))}
-		if g := turn.Generation; g != nil {
+		if g := turn.Generation; g != nil && efficiency {
 			facts := join(g.Model, duration(g.LatencyMS), count("in", g.Usage.Input), count("out", g.Usage.Output), count("reasoning", g.Usage.Reasoning), g.Stop)
 			if g.WaitedMS > 0 {
 				facts = join(facts, label("waited", duration(g.WaitedMS)))

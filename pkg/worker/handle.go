@@ -121,7 +121,15 @@ func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record)
 	if w.opts.Ended != nil {
 		defer w.opts.Ended(claim.UID)
 	}
-	w.solve(ctx, p, trial, c, r)
+	at := w.place(p, trial, c)
+	switch {
+	case p.snap.Grading != nil:
+		return w.judge(ctx, at, claim.Job.Subject, r)
+	case c.Kind == eval.KindAgent:
+		w.converse(ctx, at, r)
+	default:
+		w.solve(ctx, at, r)
+	}
 	return nil
 }
 

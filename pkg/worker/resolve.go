@@ -10,17 +10,12 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/redact"
-	"github.com/evalfarm/evalfarm/pkg/vars"
 )
 
-// A setting is what a trial runs in: a server with every reference resolved,
-// and the variables of the case.
+// A setting is a server with every reference resolved.
 type setting struct {
 	spec      client.Spec
 	isolation eval.Isolation
-	lookup    vars.Lookup
-	// secrets that went into the server, for redaction.
-	secrets *redact.Redactor
 }
 
 // key names all that makes two trials able to share a session.
@@ -29,13 +24,62 @@ func (s setting) key() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// setting resolves the server and the variables of a trial.
-func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal) {
-	name := c.Server
-	if name == "" {
-		name = t.Variant.Axes[eval.AxisServer]
+// A place is a trial's: what its variant chooses, and the secrets that it has
+// been given.
+type place struct {
+	w *Worker
+	p *plan
+	t eval.Trial
+	c eval.Case
+	// points that the variant chooses, in the order of the axes.
+	points []eval.Point
+	// chosen holds the variables of the points.
+	chosen map[string]eval.JSON
+	// found holds every secret that went into a server or a model.
+	found map[string]string
+}
+
+func (w *Worker) place(p *plan, t eval.Trial, c eval.Case) *place {
+	at := &place{w: w, p: p, t: t, c: c, chosen: map[string]eval.JSON{}, found: map[string]string{}}
+	for _, axis := range p.snap.Axes {
+		value, used := t.Variant.Axes[axis.Name]
+		if !used {
+			continue
+		}
+		at.chosen["axis."+axis.Name] = eval.Encode(value)
+		for _, point := range axis.Points {
+			if point.Value == value {
+				at.points = append(at.points, point)
+				maps.Copy(at.chosen, point.Vars)
+			}
+		}
 	}
-	server, ok := p.snap.Servers[name]
+	return at
+}
+
+// lookup gives the variables of the case.
+func (at *place) lookup(name string) (eval.JSON, bool) {
+	if v, ok := at.c.Vars[name]; ok {
+		return v, true
+	}
+	v, ok := at.chosen[name]
+	return v, ok
+}
+
+// redactor takes out every secret that was found so far.
+func (at *place) redactor() *redact.Redactor { return redact.New(at.found) }
+
+// server names the server of a case that talks to one.
+func (at *place) server() string {
+	if at.c.Server != "" {
+		return at.c.Server
+	}
+	return at.t.Variant.Axes[eval.AxisServer]
+}
+
+// setting resolves a server.
+func (at *place) setting(name string) (setting, *refusal) {
+	server, ok := at.p.snap.Servers[name]
 	if !ok {
 		return setting{}, &refusal{eval.ReasonFarm, fmt.Sprintf("the snapshot has no server %q", name)}
 	}
@@ -46,24 +90,13 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 	if headers == nil {
 		headers = map[string]string{}
 	}
-	chosen := map[string]eval.JSON{}
-	for _, axis := range p.snap.Axes {
-		value, used := t.Variant.Axes[axis.Name]
-		if !used {
-			continue
-		}
-		chosen["axis."+axis.Name] = eval.Encode(value)
-		for _, point := range axis.Points {
-			if point.Value == value {
-				maps.Copy(env, point.Env)
-				maps.Copy(headers, point.Headers)
-				maps.Copy(chosen, point.Vars)
-			}
-		}
+	for _, point := range at.points {
+		maps.Copy(env, point.Env)
+		maps.Copy(headers, point.Headers)
 	}
 	server.Env, server.Headers = env, headers
 
-	s := secrets{lookup: w.opts.Secret, found: map[string]string{}}
+	s := secrets{lookup: at.w.opts.Secret, found: map[string]string{}}
 	server.URL = s.resolve(server.URL)
 	server.Dir = s.resolve(server.Dir)
 	server.Command = append([]string(nil), server.Command...)
@@ -78,25 +111,20 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 	if s.err != nil {
 		return setting{}, &refusal{eval.ReasonSecretMissing, s.err.Error()}
 	}
-	secret := redact.New(s.found)
+	maps.Copy(at.found, s.found)
 	isolation := server.Isolation
 	if isolation == "" {
 		isolation = eval.IsolationShared
+		if at.c.Kind == eval.KindAgent {
+			isolation = eval.IsolationTrial
+		}
 	}
 	return setting{
 		spec: client.Spec{
-			Name: name, Server: server, Dir: p.snap.Dir,
-			Protocol: t.Variant.Axes[eval.AxisProtocol], Profile: t.Variant.Axes[eval.AxisProfile], Redact: secret,
+			Name: name, Server: server, Dir: at.p.snap.Dir, Protocol: at.t.Variant.Axes[eval.AxisProtocol],
+			Profile: at.t.Variant.Axes[eval.AxisProfile], Redact: redact.New(s.found),
 		},
 		isolation: isolation,
-		lookup: func(name string) (eval.JSON, bool) {
-			if v, ok := c.Vars[name]; ok {
-				return v, true
-			}
-			v, ok := chosen[name]
-			return v, ok
-		},
-		secrets: secret,
 	}, nil
 }
 
@@ -104,6 +132,13 @@ func (w *Worker) setting(p *plan, t eval.Trial, c eval.Case) (setting, *refusal)
 type refusal struct {
 	reason  eval.Reason
 	message string
+}
+
+// record of an attempt that was refused: another one here would find the same.
+func (r *refusal) record(of eval.Record) eval.Record {
+	of = failed(of, r.reason, r.message)
+	of.Outcome = eval.AttemptDone
+	return of
 }
 
 // secretRE finds references to secrets as the loader leaves them.

@@ -2,35 +2,32 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/agent"
-	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
 var _ agent.Tools = (*client.Attachment)(nil)
 
-// solve carries out the case of a trial and fills in the record.
-func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, r *eval.Record) {
-	set, refused := w.setting(p, t, c)
+// solve carries out a script or a catalog case and fills in the record.
+func (w *Worker) solve(ctx context.Context, at *place, r *eval.Record) {
+	set, refused := at.setting(at.server())
 	if refused != nil {
-		*r = failed(*r, refused.reason, refused.message)
-		// Another attempt here would find the same.
-		r.Outcome = eval.AttemptDone
+		*r = refused.record(*r)
 		return
 	}
-	att, err := w.open(ctx, t, set)
+	att, err := w.open(ctx, at.t, set)
 	if err != nil {
-		*r = notStarted(*r, err, set)
+		*r = notStarted(*r, err, at.redactor())
 		return
 	}
-	done := carry(ctx, c, set, att)
+	done := carry(ctx, at, att)
 	var again []eval.Finding
 	if doubtful(att, done) && ctx.Err() == nil {
 		// Whose doing it was cannot be told, so nobody is judged on it: the trial is
@@ -38,14 +35,15 @@ func (w *Worker) solve(ctx context.Context, p *plan, t eval.Trial, c eval.Case, 
 		again = []eval.Finding{{Code: "repeated_alone", Detail: inDoubt(done), Count: 1, Session: true}}
 		att.Detach()
 		if att, err = w.opts.Sessions.Fresh(ctx, set.spec); err != nil {
-			*r = notStarted(*r, err, set)
+			*r = notStarted(*r, err, at.redactor())
 			return
 		}
-		done = carry(ctx, c, set, att)
+		done = carry(ctx, at, att)
 	}
 	defer att.Detach()
 	done.Trajectory.Findings = append(done.Trajectory.Findings, again...)
-	w.report(ctx, set, att, done, r)
+	done.Trajectory.Server = att.Session().Info()
+	w.report(ctx, at, done, []*client.Attachment{att}, r)
 }
 
 // inDoubt says what happened on a shared session that nobody is judged on.
@@ -73,15 +71,15 @@ func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.A
 }
 
 // notStarted turns the failure to open a session into a record.
-func notStarted(r eval.Record, err error, set setting) eval.Record {
+func notStarted(r eval.Record, err error, secrets *redact.Redactor) eval.Record {
 	reason, message, stderr := eval.ReasonFarm, err.Error(), ""
 	if start, ok := errors.AsType[*client.StartError](err); ok {
 		// The report puts the reason in front itself.
 		reason, stderr = start.Reason, start.Stderr
 		message = fmt.Sprintf("server %s: %s", start.Server, start.Detail)
 	}
-	r = failed(r, reason, set.secrets.String(message))
-	r.Result.Stderr = set.secrets.String(stderr)
+	r = failed(r, reason, secrets.String(message))
+	r.Result.Stderr = secrets.String(stderr)
 	if reason.Permanent() {
 		r.Outcome = eval.AttemptDone
 	}
@@ -89,11 +87,11 @@ func notStarted(r eval.Record, err error, set setting) eval.Record {
 }
 
 // carry runs a case on a session.
-func carry(ctx context.Context, c eval.Case, set setting, att *client.Attachment) agent.Done {
-	if c.Kind == eval.KindCatalog {
-		return checkCatalog(ctx, c, att)
+func carry(ctx context.Context, at *place, att *client.Attachment) agent.Done {
+	if at.c.Kind == eval.KindCatalog {
+		return checkCatalog(ctx, at.c, att)
 	}
-	return agent.Script{}.Run(ctx, c, set.lookup, att)
+	return agent.Script{}.Run(ctx, at.c, at.lookup, att)
 }
 
 // errTimeLimit is the cause with which a catalog case's own time limit ends it.
@@ -166,55 +164,4 @@ func listCalls(pages []eval.JSON, last eval.Outcome) []eval.ToolCall {
 		calls = append(calls, eval.ToolCall{Method: method, Outcome: last})
 	}
 	return calls
-}
-
-// report puts what a case did into the record, with secrets taken out.
-func (w *Worker) report(ctx context.Context, set setting, att *client.Attachment, done agent.Done, r *eval.Record) {
-	r.Outcome = eval.AttemptDone
-	if done.Verdict == eval.Error && !done.Reason.Permanent() {
-		r.Outcome = eval.AttemptFailed
-	}
-	tr := done.Trajectory
-	tr.Server = att.Session().Info()
-	tr.Findings = append(tr.Findings, att.Findings()...)
-	if done.Verdict != eval.Pass {
-		tr.Stderr, tr.Exit = att.Session().Stderr(), att.Session().Exit()
-	}
-	result := eval.Result{
-		Verdict: done.Verdict, Reason: done.Reason, Message: done.Message, Stop: done.Stop,
-		Scores: done.Scores, Counts: done.Counts, Times: done.Times, Tools: done.Tools,
-		Listing: tr.Listing, Findings: tr.Findings, Server: tr.Server,
-		TrajectoryHash: tr.Hash(), Stderr: tr.Stderr,
-	}
-	result.Times.ServerStartMS = att.StartMS()
-	result.Trajectory = w.keep(ctx, r, set.secrets.JSON(eval.Encode(tr)))
-	if frames := att.Frames(); len(frames) > 0 {
-		result.Frames = w.keep(ctx, r, set.secrets.JSON(eval.Encode(frames)))
-	}
-	if set.secrets == nil {
-		r.Result = result
-		return
-	}
-	// The result itself holds what was heard: expected, actual, messages.
-	if err := json.Unmarshal(set.secrets.JSON(eval.Encode(result)), &r.Result); err != nil {
-		*r = failed(*r, eval.ReasonFarm, fmt.Sprintf("redact the result: %v", err))
-	}
-}
-
-// inline is how many compressed bytes of a blob travel in the record itself.
-// Larger ones go to the blob store first, to keep the queue's memory small.
-const inline = 16 << 10
-
-// keep makes a blob of content and gives its address.
-func (w *Worker) keep(ctx context.Context, r *eval.Record, content []byte) string {
-	b := blob.Pack(content)
-	if len(b.Zstd) > inline {
-		err := w.opts.Blobs.PutBlobs(ctx, b)
-		if err == nil {
-			return b.SHA256
-		}
-		w.log.WarnContext(ctx, "store a blob; it travels in the record instead", "sha256", b.SHA256, "error", err)
-	}
-	r.Blobs = append(r.Blobs, b)
-	return b.SHA256
 }

@@ -20,7 +20,9 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
 // A Sink takes the record of an attempt and ends its claim. When Commit
@@ -46,9 +48,15 @@ type Options struct {
 	Blobs    blob.Store
 	Sink     Sink
 	Sessions Sessions
+	// Models makes a model of one that a suite declares, with its secrets resolved.
+	// The redactor takes them out of what the model may keep.
+	Models func(m eval.Model, secrets *redact.Redactor) (llm.Model, error)
 	// Secret resolves the name of a secret; its error is for people. Nil knows
 	// none.
 	Secret func(name string) (string, error)
+	// Environ is the environment of the process, of which the commands of checks
+	// get the harmless part.
+	Environ []string
 	// Grace is how long running trials may go on after the worker was told to
 	// stop; what runs longer is given back. Zero gives back at once.
 	Grace time.Duration

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/llm/anthropic"
+	"github.com/evalfarm/evalfarm/pkg/llm/cassette"
+	"github.com/evalfarm/evalfarm/pkg/llm/openai"
+	"github.com/evalfarm/evalfarm/pkg/llm/scripted"
+	"github.com/evalfarm/evalfarm/pkg/redact"
+)
+
+// callTimeout bounds a call of a model that says nothing of it.
+const callTimeout = 10 * time.Minute
+
+// models makes models of what suites declare, with their secrets resolved. All of
+// them share one client, and with it connections.
+func models() func(m eval.Model, secrets *redact.Redactor) (llm.Model, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	shared := &http.Client{Transport: transport}
+	return func(m eval.Model, secrets *redact.Redactor) (llm.Model, error) {
+		if m.Replayed() {
+			return cassette.Replay(filepath.FromSlash(m.Cassette.Dir), secrets.String), nil
+		}
+		made, err := adapter(m, shared)
+		if err != nil {
+			return nil, err
+		}
+		if m.Provider != eval.ProviderScripted { // what a script fails, it fails each time
+			made = llm.Patient(made, llm.PatientOptions{})
+		}
+		if m.Cassette != nil {
+			made = cassette.Record(made, filepath.FromSlash(m.Cassette.Dir), secrets.String)
+		}
+		return made, nil
+	}
+}
+
+func adapter(m eval.Model, shared *http.Client) (llm.Model, error) {
+	timeout := m.CallTimeout
+	if timeout <= 0 {
+		timeout = callTimeout
+	}
+	switch m.Provider {
+	case eval.ProviderAnthropic:
+		return anthropic.New(anthropic.Options{
+			Model: m.Model, APIKey: m.APIKey, BaseURL: m.BaseURL, Headers: m.Headers, Timeout: timeout, Identify: m.Identify, HTTPClient: shared,
+		})
+	case eval.ProviderOpenAI:
+		return openai.New(openai.Options{
+			Model: m.Model, APIKey: m.APIKey, BaseURL: m.BaseURL, Headers: m.Headers, Timeout: timeout, Identify: m.Identify, HTTPClient: shared,
+		})
+	case eval.ProviderScripted:
+		if m.Policy == nil {
+			return nil, fmt.Errorf("the scripted model has no policy")
+		}
+		return scripted.New(*m.Policy, scripted.Options{}), nil
+	default:
+		return nil, fmt.Errorf("unknown provider %q", m.Provider)
+	}
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/app"
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+func (c *command) judge() *cobra.Command {
+	var f carrying
+	var rubric, model string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "judge RUN",
+		Short: "Judge the stored trials of a run, without running an agent",
+		Long: `Judge the stored trials of a run, without running an agent: those that nobody
+has judged yet, because the judge was down or refused; with --all, every one
+anew; with --rubric, every agent trial by a rubric of its own, beside its
+checks.
+
+Judging adds a grading. What an earlier one said is kept; the newest complete
+one counts.`,
+		Example: `  evalfarm judge latest
+  evalfarm judge latest --all --model strict
+  evalfarm judge latest --rubric rubrics/politeness.md --model strict`,
+		Args: args(1, 1, "one run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return c.withRun(ctx, args, func(s store.Store, run eval.Run) error {
+				if err := judgeable(c, run); err != nil {
+					return err
+				}
+				if err := f.check(c); err != nil {
+					return err
+				}
+				how, err := c.grading(ctx, s, run, rubric, model)
+				if err != nil {
+					return err
+				}
+				g, n, err := scheduler.Grade(ctx, s, run, how, all || rubric != "")
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.env.Stderr, "grading %s: %s to judge\n", g.ID, plural(n, "trial"))
+				return c.carryOut(ctx, &f, s, g)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&rubric, "rubric", "", "judge every agent trial by the rubric in this `FILE`")
+	cmd.Flags().StringVar(&model, "model", "", "the `NAME` of the model of the suite that judges, instead of the ones that its checks name")
+	cmd.Flags().BoolVar(&all, "all", false, "judge anew what is judged already")
+	return cmd
+}
+
+// judgeable says why a run cannot be graded now.
+func judgeable(c *command, run eval.Run) error {
+	if owner, held := app.Locked(c.env.Home(), run.ID); held {
+		return &app.LockedError{Run: run.ID, Owner: owner}
+	}
+	if run.State != eval.RunDone {
+		return usage("evalfarm resume "+run.ID, "run %s is %s; it is judged as it goes on", run.ID, run.State)
+	}
+	return nil
+}
+
+// grading says how to judge.
+func (c *command) grading(ctx context.Context, s store.Store, run eval.Run, rubric, model string) (eval.Grading, error) {
+	how := eval.Grading{Model: model}
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
+		return how, err
+	}
+	names := slices.Sorted(maps.Keys(snap.Models))
+	if rubric != "" {
+		text, err := os.ReadFile(c.env.abs(rubric))
+		if err != nil {
+			return how, usage("", "--rubric: %s", err)
+		}
+		if how.Rubric = strings.TrimSpace(string(text)); how.Rubric == "" {
+			return how, usage("", "--rubric %s: the file is empty", rubric)
+		}
+		if how.Model == "" {
+			return how, usage("models of the run: "+strings.Join(names, ", "), "--rubric wants --model, the model that judges")
+		}
+	}
+	if how.Model != "" && !slices.Contains(names, how.Model) {
+		hint := "models of the run: " + strings.Join(names, ", ")
+		if near := strictyaml.Closest(how.Model, names); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return how, usage(hint, "run %s has no model %q", run.ID, how.Model)
+	}
+	return how, nil
+}

@@ -1,0 +1,154 @@
+// Package judge asks a model for a verdict on what an agent did.
+//
+// What is judged is hostile text: an agent, a tool or a server may try to talk
+// to the judge. So the rubric and the material go in different messages, the
+// material stands between fences that it cannot contain, and the verdict is a
+// tool call, not a word in a text. A judge that refuses, or whose verdict cannot
+// be read, has not spoken: the check stays open.
+package judge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/llm"
+)
+
+// A Judge scores trajectories with a model.
+type Judge struct {
+	Model    llm.Model
+	Sampling eval.Sampling
+	// Now measures the calls. Nil means time.Now.
+	Now func() time.Time
+}
+
+// A Ruling is what a judge came to, and what it took.
+type Ruling struct {
+	Score eval.Score
+	Usage eval.Usage
+	// ModelMS is the time in model calls, WaitedMS that spent waiting for them.
+	ModelMS, WaitedMS float64
+}
+
+// Rule asks for as many votes as the check wants and lets the majority decide.
+// An error says that the model could not be asked; nothing is decided then.
+func (j Judge) Rule(ctx context.Context, check eval.Check, of llm.Trial, tr eval.Trajectory) (Ruling, error) {
+	c := *check.Judge
+	if j.Now == nil {
+		j.Now = time.Now
+	}
+	r := Ruling{Score: eval.Score{Check: check.ID, Title: check.Title, Pending: true}}
+	for n := 1; n <= max(1, c.Votes); n++ {
+		of.Role = fmt.Sprintf("judge/%d", n)
+		vote, err := j.vote(ctx, c, of, tr, &r)
+		if err != nil {
+			return r, err
+		}
+		r.Score.Votes = append(r.Score.Votes, vote)
+	}
+	r.Score = decide(r.Score, check)
+	return r, nil
+}
+
+// vote asks once, or about a pair in both orders.
+func (j Judge) vote(ctx context.Context, c eval.JudgeCheck, of llm.Trial, tr eval.Trajectory, r *Ruling) (eval.Vote, error) {
+	if c.Reference != "" {
+		return j.pair(ctx, c, of, tr, r)
+	}
+	response, err := j.ask(ctx, singleRequest(c.Rubric, tr, j.Sampling, of), r)
+	if err != nil {
+		return eval.Vote{}, err
+	}
+	return readVerdict(response), nil
+}
+
+// pair shows the two answers in both orders. A win counts only if both agree
+// (Zheng et al. 2023, arXiv 2306.05685, on position bias).
+func (j Judge) pair(ctx context.Context, c eval.JudgeCheck, of llm.Trial, tr eval.Trajectory, r *Ruling) (eval.Vote, error) {
+	var said [2]choice
+	role := of.Role
+	for order, pair := range [2][2]string{{tr.Answer, c.Reference}, {c.Reference, tr.Answer}} {
+		of.Role = fmt.Sprintf("%s/order%d", role, order+1)
+		response, err := j.ask(ctx, pairRequest(c.Rubric, tr, pair, j.Sampling, of), r)
+		if err != nil {
+			return eval.Vote{}, err
+		}
+		if said[order] = readChoice(response); said[order].reason != "" {
+			return eval.Vote{Text: said[order].text, Reason: said[order].reason}, nil
+		}
+	}
+	// In the second order the trial's own answer is the second one.
+	winner := said[0].winner("trial", "reference")
+	if winner != said[1].winner("reference", "trial") {
+		winner = "tie"
+	}
+	pass := winner != "reference"
+	vote := eval.Vote{Pass: &pass, Value: map[string]float64{"trial": 1, "reference": 0}[winner], Text: said[0].text}
+	if winner != "trial" && winner != "reference" {
+		vote.Value = 0.5
+	}
+	return vote, nil
+}
+
+// ask makes one call and counts it.
+func (j Judge) ask(ctx context.Context, req llm.Request, r *Ruling) (llm.Response, error) {
+	start := j.Now()
+	response, err := j.Model.Generate(ctx, req)
+	if err != nil {
+		return response, err
+	}
+	r.Usage = r.Usage.Add(response.Usage)
+	r.WaitedMS += response.WaitedMS
+	r.ModelMS += max(0, float64(j.Now().Sub(start).Microseconds())/1000-response.WaitedMS)
+	return response, nil
+}
+
+// decide makes a score of the votes: the strict majority of those that are one,
+// or their mean when the check has a threshold. A check that is turned around
+// wants the judge to say no.
+func decide(s eval.Score, check eval.Check) eval.Score {
+	var passed, failed int
+	var sum float64
+	for _, v := range s.Votes {
+		switch {
+		case v.Pass == nil:
+			if s.Reason == "" {
+				s.Reason, s.Message = v.Reason, v.Text
+			}
+			continue
+		case *v.Pass:
+			passed++
+		default:
+			failed++
+		}
+		sum += v.Value
+	}
+	if passed+failed == 0 {
+		return s
+	}
+	s.Value, s.Reason, s.Message = sum/float64(passed+failed), "", ""
+	if check.Threshold == nil && passed == failed {
+		s.Reason, s.Message = eval.ReasonJudgeTied, fmt.Sprintf("%d votes for, %d against", passed, failed)
+		return s
+	}
+	says := passed > failed
+	if check.Threshold != nil {
+		says = s.Value >= *check.Threshold
+	}
+	for _, v := range s.Votes {
+		if v.Pass != nil && *v.Pass == says {
+			s.Message = v.Text
+			break
+		}
+	}
+	s.Pending, s.Pass = false, says
+	if check.Not {
+		s.Pass, s.Value = !says, 1-s.Value
+	}
+	if !s.Pass {
+		s.Reason = eval.ReasonJudgedBad
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/evalfarm/evalfarm/pkg/agent"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/score"
+)
+
+// converse carries out an agent case: a session with each of its servers, the
+// loop, then the checks that need no judge.
+func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
+	loop, task, refused := at.task()
+	if refused != nil {
+		*r = refused.record(*r)
+		return
+	}
+	atts, err := w.openAll(ctx, at, &task)
+	defer func() {
+		for _, att := range atts {
+			att.Detach()
+		}
+	}()
+	if refused, ok := err.(*refusal); ok { //nolint:errorlint // ours, never wrapped
+		*r = refused.record(*r)
+		return
+	}
+	if err != nil {
+		*r = notStarted(*r, err, at.redactor())
+		return
+	}
+	done := loop.Run(ctx, task)
+	if done.Verdict == "" || done.Verdict == eval.Fail {
+		w.score(ctx, at, task, &done)
+	}
+	done.Trajectory.Servers = map[string]eval.ServerInfo{}
+	for i, att := range atts {
+		done.Trajectory.Servers[task.Servers[i].Name] = att.Session().Info()
+	}
+	if len(atts) == 1 {
+		done.Trajectory.Server, done.Trajectory.Servers = atts[0].Session().Info(), nil
+	}
+	w.report(ctx, at, done, atts, r)
+}
+
+// task is what the loop is to do, without the servers.
+func (at *place) task() (agent.Loop, agent.Task, *refusal) {
+	var loop agent.Loop
+	task := agent.Task{
+		Case: at.c, Trial: at.t, Settings: at.settings(), Lookup: at.lookup,
+		Loading: eval.Loading(at.t.Variant.Axes[eval.AxisLoading]), Namespaced: at.c.Namespaced,
+	}
+	model, declared, refused := at.model(at.agentModel())
+	if refused != nil {
+		return loop, task, refused
+	}
+	loop.Model = model
+	task.Sampling = at.seeded(declared.Sampling.Over(task.Settings.Sampling))
+	if user := at.c.User; user != nil && user.Model != "" {
+		model, declared, refused := at.model(user.Model)
+		if refused != nil {
+			return loop, task, refused
+		}
+		loop.User, task.UserSampling = model, at.seeded(declared.Sampling)
+	}
+	return loop, task, nil
+}
+
+// openAll opens a session with each server of the case. Those that it returns
+// are open, also beside an error.
+func (w *Worker) openAll(ctx context.Context, at *place, task *agent.Task) ([]*client.Attachment, error) {
+	names := at.c.Servers
+	if len(names) == 0 {
+		names = []string{at.server()}
+	}
+	var atts []*client.Attachment
+	for _, name := range names {
+		set, refused := at.setting(name)
+		if refused != nil {
+			return atts, refused
+		}
+		att, err := w.open(ctx, at.t, set)
+		if err != nil {
+			return atts, err
+		}
+		atts = append(atts, att)
+		task.Servers = append(task.Servers, agent.Server{Name: name, Tools: att, UnderTest: set.spec.Server.UnderTest})
+	}
+	return atts, nil
+}
+
+// score decides the checks of a trial and folds them into its verdict. A verdict
+// that the loop came to stands.
+func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *agent.Done) {
+	options := score.Options{
+		Dir:     at.p.snap.Dir,
+		Environ: w.opts.Environ,
+		Secret:  at.secret,
+		Verify: func(ctx context.Context, server string, step eval.Step) eval.Score {
+			tools := task.Servers[0].Tools
+			for _, s := range task.Servers {
+				if s.Name == server {
+					tools = s.Tools
+				}
+			}
+			c := eval.Case{ID: at.c.ID, Steps: []eval.Step{step}}
+			return agent.Script{}.Run(ctx, c, at.lookup, tools).Scores[0]
+		},
+	}
+	subject := score.Subject{
+		Case: at.c, Trial: at.t, Trajectory: done.Trajectory, Counts: done.Counts, Usage: done.Usage,
+		Stop: done.Stop, Elapsed: done.Elapsed,
+	}
+	checks, err := fillAll(at)
+	if err != nil {
+		done.Verdict, done.Reason, done.Message = eval.Error, eval.ReasonScorerFailed, err.Error()
+		return
+	}
+	done.Scores = score.Checks(ctx, checks, subject, options)
+	for _, s := range done.Scores {
+		if s.Pass {
+			done.Counts.StepsPass++
+		} else if !s.Pending && !s.Warning {
+			done.Counts.StepsFail++
+		}
+	}
+	verdict, reason, message := eval.Fold(done.Scores, at.c.Threshold)
+	if done.Verdict == "" || verdict == eval.Error {
+		done.Verdict, done.Reason, done.Message = verdict, reason, message
+	}
+}
+
+// secret resolves a secret and remembers it, for redaction.
+func (at *place) secret(name string) (string, error) {
+	value, err := at.w.opts.Secret(name)
+	if err == nil {
+		at.found[name] = value
+	}
+	return value, err
+}
+
+// fillAll fills the placeholders of all checks.
+func fillAll(at *place) ([]eval.Check, error) {
+	checks := make([]eval.Check, len(at.c.Checks))
+	for i, c := range at.c.Checks {
+		filled, err := score.Fill(c, at.lookup)
+		if err != nil {
+			return nil, err
+		}
+		checks[i] = filled
+	}
+	return checks, nil
+}
+
+func (r *refusal) Error() string { return r.message }

@@ -1,0 +1,84 @@
+package worker
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/llm"
+)
+
+// usualKeys are the secrets that hold a provider's key when a model names none.
+func usualKey(p eval.Provider) string {
+	switch p {
+	case eval.ProviderAnthropic:
+		return "ANTHROPIC_API_KEY"
+	case eval.ProviderOpenAI:
+		return "OPENAI_API_KEY"
+	default:
+		return ""
+	}
+}
+
+// model makes a model of the suite ready to be asked. A server of one's own may
+// want no key, so the usual one is for the provider's own address alone.
+func (at *place) model(name string) (llm.Model, eval.Model, *refusal) {
+	m, ok := at.p.snap.Models[name]
+	if !ok {
+		return nil, m, &refusal{eval.ReasonFarm, fmt.Sprintf("the snapshot has no model %q", name)}
+	}
+	s := secrets{lookup: at.w.opts.Secret, found: map[string]string{}}
+	if key := usualKey(m.Provider); m.APIKey == "" && m.BaseURL == "" && key != "" && !m.Replayed() {
+		m.APIKey = "${{ secrets." + key + " }}"
+	}
+	if !m.Replayed() {
+		m.APIKey = s.resolve(m.APIKey)
+		m.BaseURL = s.resolve(m.BaseURL)
+		m.Headers = maps.Clone(m.Headers)
+		for k, v := range m.Headers {
+			m.Headers[k] = s.resolve(v)
+		}
+	}
+	if s.err != nil {
+		return nil, m, &refusal{eval.ReasonSecretMissing, fmt.Sprintf("model %s: %v", name, s.err)}
+	}
+	maps.Copy(at.found, s.found)
+	if m.Cassette != nil {
+		// A folder for each model: two may be asked the same.
+		m.Cassette = &eval.Cassette{Dir: path.Join(m.Cassette.Dir, name), Record: m.Cassette.Record}
+	}
+	made, err := at.w.opts.Models(m, at.redactor())
+	if err != nil {
+		return nil, m, &refusal{eval.ReasonModelRefused, fmt.Sprintf("model %s: %v", name, err)}
+	}
+	return made, m, nil
+}
+
+// agentModel names the model of the agent.
+func (at *place) agentModel() string { return cmp.Or(at.c.Model, at.t.Variant.Axes[eval.AxisModel]) }
+
+// settings of the agent: the axis points over the case.
+func (at *place) settings() eval.Agent {
+	set := at.c.Agent
+	for _, p := range at.points {
+		set = set.Over(p.Agent)
+	}
+	return set
+}
+
+// seeded puts the trial's seed where it is asked for. JSON numbers above 2^53 are
+// not safe everywhere.
+func (at *place) seeded(s eval.Sampling) eval.Sampling {
+	if s.TrialSeed {
+		seed := int64(at.t.Seed & (1<<53 - 1)) //nolint:gosec // cut to 53 bits
+		s.Seed = &seed
+	}
+	return s
+}
+
+// identity of the trial, for models.
+func (at *place) identity() llm.Trial {
+	return llm.Trial{Case: at.t.Case.ID, Variant: at.t.Variant.ID, Repeat: at.t.Repeat, Seed: at.t.Seed}
+}
