@@ -76,3 +76,10 @@ func decode(t *testing.T, raw []byte, into any) {
 		t.Fatal(err)
 	}
 }
+
+func near(t *testing.T, what string, got float64, want number, tol float64) {
+	t.Helper()
+	if math.IsNaN(got) != math.IsNaN(float64(want)) || math.Abs(got-float64(want)) > tol {
+		t.Errorf("%s: got %v, want %v", what, got, float64(want))
+	}
+}

@@ -19,7 +19,7 @@ func Wilson(c, n int, confidence float64) Interval {
 	if n == 0 {
 		return Interval{Point: math.NaN(), Low: 0, High: 1}
 	}
-	z := math.Sqrt2 * math.Erfinv(confidence)
+	z := normal(confidence)
 	size := float64(n)
 	p := float64(c) / size
 	scale := 1 + z*z/size

@@ -1,0 +1,43 @@
+package stats
+
+import "math"
+
+// A Preference is which of two answers a judge finds better.
+type Preference string
+
+const (
+	PreferA   Preference = "A"
+	PreferB   Preference = "B"
+	PreferTie Preference = "tie"
+)
+
+// PositionSwap makes one preference of two, asked for in both orders. An answer
+// wins only when it wins in both; whatever else is said is a tie, and
+// inconsistent unless both said tie (Zheng et al. 2023). Both preferences name
+// the answer, not its place.
+func PositionSwap(ab, ba Preference) (winner Preference, consistent bool) {
+	if ab != ba {
+		return PreferTie, false
+	}
+	return ab, true
+}
+
+// PositionBiasSign is the p-value of the two-sided sign test for a judge that
+// prefers a place: of the pairs whose preference changed with the order, how
+// many went to the answer shown first and how many to the one shown second. It
+// is twice the smaller tail of Binomial(n, 1/2), at most 1; without such pairs
+// it is 1.
+func PositionBiasSign(firstWins, secondWins int) float64 {
+	n, k := firstWins+secondWins, min(firstWins, secondWins)
+	// From the term at k downwards, each is a known multiple of the one before.
+	all, _ := math.Lgamma(float64(n + 1))
+	in, _ := math.Lgamma(float64(k + 1))
+	out, _ := math.Lgamma(float64(n - k + 1))
+	var tail float64
+	term := 1.0
+	for i := k; i >= 0 && term > 0; i-- {
+		tail += term
+		term *= float64(i) / float64(n-i+1)
+	}
+	return min(1, 2*tail*math.Exp(all-in-out-float64(n)*math.Ln2))
+}
