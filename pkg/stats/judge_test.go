@@ -98,8 +98,8 @@ func TestPPIVectors(t *testing.T) {
 }
 
 func TestPPIEdges(t *testing.T) {
-	if got := PPIMean([]float64{1}, []float64{1}, []float64{1, 0}, 0.95); !math.IsNaN(got.Point) || !math.IsNaN(got.Low) {
-		t.Errorf("one label: got %+v, want NaN", got)
+	if got := PPIMean([]float64{1}, []float64{1}, []float64{1, 0}, 0.95); !math.IsNaN(got.Point) || !math.IsInf(got.Low, -1) || !math.IsInf(got.High, 1) {
+		t.Errorf("one label: got %+v, want NaN without bounds", got)
 	}
 	if got := PPIMean([]float64{1, 0, 1}, []float64{1, 0}, []float64{1, 0}, 0.95); !math.IsNaN(got.Point) {
 		t.Errorf("a label without its verdict: got %+v, want NaN", got)

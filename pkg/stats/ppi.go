@@ -23,7 +23,8 @@ type PPI struct {
 // that the judge errs at the same rate everywhere.
 //
 // With fewer than two labels, fewer than two unlabelled trials, or labels that
-// the judge's verdicts do not belong to one by one, all is NaN.
+// the judge's verdicts do not belong to one by one, the mean is NaN and the
+// interval boundless.
 func PPIMean(labels, judged, unlabelled []float64, confidence float64) PPI {
 	n, m := float64(len(labels)), float64(len(unlabelled))
 	pooled := variance(append(judged[:len(judged):len(judged)], unlabelled...))
@@ -39,7 +40,7 @@ func PPIMean(labels, judged, unlabelled []float64, confidence float64) PPI {
 func PPIMeanWith(lambda float64, labels, judged, unlabelled []float64, confidence float64) PPI {
 	if len(labels) < 2 || len(judged) != len(labels) || len(unlabelled) < 2 {
 		nan := math.NaN()
-		return PPI{Interval: Interval{Point: nan, Low: nan, High: nan}, Lambda: nan, SE: nan}
+		return PPI{Interval: Interval{Point: nan, Low: math.Inf(-1), High: math.Inf(1)}, Lambda: nan, SE: nan}
 	}
 	rest := make([]float64, len(labels))
 	for i := range labels {
