@@ -37,6 +37,19 @@ type Matrix struct {
 // Trials is the number of trials in all cells.
 func (m Matrix) Trials() int { return eval.Plan{Cells: m.Cells}.Trials() }
 
+// FewRepeats says what may not be claimed of a run of the matrix, when the suite
+// asks for more repeats than some cell has. It is empty when all is well.
+func (m Matrix) FewRepeats(s *eval.Suite) string {
+	fewest := s.MinRepeats
+	for _, c := range m.Cells {
+		fewest = min(fewest, c.Repeats)
+	}
+	if fewest == s.MinRepeats {
+		return ""
+	}
+	return fmt.Sprintf("%s of %d that the suite asks for: nothing may be claimed about the choice of tools", count(fewest, "repeat"), s.MinRepeats)
+}
+
 // Expand multiplies each case by the axes that it uses. An agent case uses
 // loading, and model if it names none itself; a case uses server if it names
 // none itself, protocol and profile always, and any other axis if it refers to

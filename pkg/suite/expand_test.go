@@ -109,6 +109,31 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+func TestFewRepeats(t *testing.T) {
+	tests := []struct {
+		name    string
+		least   int
+		repeats []int
+		want    string
+	}{
+		{"nobody asks", 0, []int{1}, ""},
+		{"enough", 3, []int{3, 4}, ""},
+		{"too few", 3, []int{3, 1}, "1 repeat of 3 that the suite asks for: nothing may be claimed about the choice of tools"},
+		{"nothing runs", 3, nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var m Matrix
+			for _, n := range tt.repeats {
+				m.Cells = append(m.Cells, eval.Cell{Repeats: n})
+			}
+			if got := m.FewRepeats(&eval.Suite{MinRepeats: tt.least}); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestExpansionIsBounded(t *testing.T) {
 	s := expandable()
 	s.Cases = []eval.Case{script("c", "remote", "x")}

@@ -3,6 +3,7 @@ package suite_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
@@ -48,14 +49,52 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
+// The files of others never make the loader panic, and what loads is the same
+// suite when it is written as JSON.
+func FuzzForeign(f *testing.F) {
+	ours := strings.NewReplacer("__proxy__", "__s__", "__other_one__", "__s__").Replace(scenario)
+	for _, text := range []string{ours, fixture, golden} {
+		f.Add([]byte(text))
+	}
+	dir := f.TempDir()
+	yaml, canonical, with := filepath.Join(dir, "yaml", "x.yaml"), filepath.Join(dir, "json", "x.json"), filepath.Join(dir, "with.yaml")
+	for _, path := range []string{yaml, canonical} {
+		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+			f.Fatal(err)
+		}
+	}
+	text := "version: 1\nservers: {s: {command: [srv]}}\nmodels: {m: {provider: openai, model: x}}\ndefaults: {server: s}\n"
+	if err := os.WriteFile(with, []byte(text), 0o644); err != nil {
+		f.Fatal(err)
+	}
+	opts := options()
+	opts.With, opts.Servers = with, []string{"s=srv"}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		loaded, ok := reloadWith(t, yaml, text, opts)
+		if !ok {
+			return
+		}
+		n, _ := strictyaml.Parse(yaml, text)
+		again, ok := reloadWith(t, canonical, n.JSON(), opts)
+		if !ok || again.Hash != loaded.Hash {
+			t.Errorf("got another suite from %s", n.JSON())
+		}
+	})
+}
+
 // reload writes a file and loads it. Errors are rendered, since that must not
 // panic either.
 func reload(t *testing.T, path string, text []byte) (*suite.Loaded, bool) {
 	t.Helper()
+	return reloadWith(t, path, text, options())
+}
+
+func reloadWith(t *testing.T, path string, text []byte, opts suite.Options) (*suite.Loaded, bool) {
+	t.Helper()
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := suite.Load(path, options())
+	loaded, err := suite.Load(path, opts)
 	if err != nil {
 		_ = err.Error()
 		return nil, false
