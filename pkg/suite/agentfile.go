@@ -114,6 +114,8 @@ type agentFile struct {
 	LoopAfter several `yaml:"loop_after,omitempty"`
 	// Texts in the place of those that describe tools, by the tool's name.
 	Descriptions map[string]string `yaml:"descriptions,omitempty"`
+	// Give the agent a tool that reads the resources of servers.
+	Resources bool `yaml:"resources,omitempty"`
 }
 
 // What the user says after the prompt: lines in turn, or a model that plays the user.

@@ -57,6 +57,7 @@ func (b *build) agent(f *agentFile) eval.Agent {
 	return eval.Agent{
 		System: textOf(system), Sampling: f.sampling(),
 		ToolOutputBytes: int(f.ToolOutputBytes), LoopAfter: int(f.LoopAfter), Descriptions: f.Descriptions,
+		Resources: f.Resources,
 	}
 }
 

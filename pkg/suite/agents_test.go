@@ -67,13 +67,14 @@ cases: [{id: a, model: stub, prompt: hi, ` + checked + `}]
 // A key that somebody wrote into the file by mistake is not printed.
 func TestKeysAreNotShown(t *testing.T) {
 	for name, model := range map[string]string{
+		"in an address":        "{provider: openai, model: x, base_url: \"https://me:sk-12345678@example.org/\"}\n",
 		"alone":                "\n    provider: openai\n    model: x\n    api_key: sk-12345678\n",
 		"beside other mistake": "{provider: openai, modell: x, api_key: sk-12345678}\n",
 		"inside a text":        "{provider: openai, model: x, api_key: \"${{ secrets.A }}sk-12345678\"}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := suite.Load(write(t, map[string]string{"suite.yaml": head + "models:\n  m: " + model + "cases: [{id: a, prompt: x}]\n"}), options())
-			if err == nil || !strings.Contains(err.Error(), "an api_key is a reference to a secret") || !strings.Contains(err.Error(), "(not shown)") {
+			if err == nil || !strings.Contains(err.Error(), "(not shown)") {
 				t.Errorf("got %v, want a refusal", err)
 			}
 			if err != nil && strings.Contains(err.Error(), "12345678") {
@@ -86,7 +87,7 @@ func TestKeysAreNotShown(t *testing.T) {
 func TestAgentCase(t *testing.T) {
 	s := load(t, map[string]string{
 		"suite.yaml": asking + `
-agent: {system: file://prompts/system.md, temperature: 0.5, top_p: 0.5, seed: trial, loop_after: 3, descriptions: {a: A, b: B}}
+agent: {system: file://prompts/system.md, temperature: 0.5, top_p: 0.5, seed: trial, loop_after: 3, resources: true, descriptions: {a: A, b: B}}
 vars: {who: me}
 limits: {turns: 9, tokens: 1000}
 defaults: {server: s}
@@ -118,7 +119,7 @@ cases:
 			Agent: eval.Agent{
 				System:          "You help {{who}}.",
 				Sampling:        eval.Sampling{Temperature: ptr(0.0), TopP: ptr(0.5), Seed: ptr(int64(7))},
-				ToolOutputBytes: 100, LoopAfter: 3, Descriptions: map[string]string{"a": "A", "b": "{{no placeholder}}"},
+				ToolOutputBytes: 100, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A", "b": "{{no placeholder}}"},
 			},
 			User:   &eval.User{Turns: []string{"Yes, {{order}}."}},
 			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: ptr("{{order}}")}}},
@@ -127,7 +128,7 @@ cases:
 			ID: "b", Kind: eval.KindAgent, Server: "s", Model: "m", Prompt: "hi",
 			Vars:   map[string]eval.JSON{"who": eval.JSON(`"me"`)},
 			Limits: eval.Limits{Turns: 9, Tokens: 1000},
-			Agent:  eval.Agent{System: "Own.", Sampling: suiteSampling, LoopAfter: 3, Descriptions: map[string]string{"a": "A", "b": "B"}},
+			Agent:  eval.Agent{System: "Own.", Sampling: suiteSampling, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A", "b": "B"}},
 			User:   &eval.User{Model: "m", Persona: "Angry", Goal: "{{who}}", Stop: "BYE", MaxTurns: 3},
 			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: ptr("x")}}},
 		},

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -67,7 +68,21 @@ func (b *build) checkModel(f *modelFile) {
 		}
 	}
 	if n := at.Get("base_url"); n != nil && b.sound(n) {
-		b.checkURL(n.Pos, f.BaseURL)
+		b.checkBase(n)
+	}
+}
+
+// checkBase wants an address to put paths behind, without credentials.
+func (b *build) checkBase(n *strictyaml.Node) {
+	b.checkURL(n.Pos, n.Text)
+	u, err := url.Parse(n.Text)
+	switch {
+	case err != nil:
+	case u.User != nil:
+		b.hidden[place{n.File(), n.Line, 0}] = true
+		b.report(n.Pos, "credentials do not belong into an address", "the key is api_key: ${{ secrets.NAME }}")
+	case u.RawQuery != "" || u.Fragment != "":
+		b.report(n.Pos, "a base_url has no query and no fragment", "paths are put behind it")
 	}
 }
 
