@@ -56,19 +56,28 @@ func (c *Client) params(req llm.Request) sdk.MessageNewParams {
 	}
 	if t := req.Sampling.Thinking; t != nil {
 		p.Thinking = thinkingOf(*t)
-		p.OutputConfig.Effort = sdk.OutputConfigEffort(t.Effort)
+		if t.Effort != noEffort {
+			p.OutputConfig.Effort = sdk.OutputConfigEffort(t.Effort)
+		}
 	}
 	return p
 }
 
+// noEffort turns thinking off; the API has no such effort.
+const noEffort = "none"
+
 // thinkingOf asks for a number of tokens where there is one, and leaves it to
-// the model otherwise. It is raw JSON, because of the SDK's typed form for a
-// number the SDK writes a warning to stderr.
+// the model otherwise. The number is raw JSON, because of its typed form the SDK
+// writes warnings to stderr.
 func thinkingOf(t eval.Thinking) sdk.ThinkingConfigParamUnion {
-	if t.BudgetTokens <= 0 {
+	switch {
+	case t.BudgetTokens > 0:
+		return param.Override[sdk.ThinkingConfigParamUnion](map[string]any{"type": "enabled", "budget_tokens": t.BudgetTokens})
+	case t.Effort == noEffort:
+		return sdk.ThinkingConfigParamUnion{OfDisabled: &sdk.ThinkingConfigDisabledParam{}}
+	default:
 		return sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{}}
 	}
-	return param.Override[sdk.ThinkingConfigParamUnion](map[string]any{"type": "enabled", "budget_tokens": t.BudgetTokens})
 }
 
 func toolOf(t llm.Tool) sdk.ToolUnionParam {

@@ -116,6 +116,16 @@ func TestRequestFields(t *testing.T) {
 			"thinking", `{"type": "enabled", "budget_tokens": 2000}`,
 		},
 		{
+			"thinking turned off",
+			llm.Request{Messages: []llm.Message{hi}, Sampling: eval.Sampling{Thinking: &eval.Thinking{Effort: "none"}}},
+			"thinking", `{"type": "disabled"}`,
+		},
+		{
+			"no effort with thinking turned off",
+			llm.Request{Messages: []llm.Message{hi}, Sampling: eval.Sampling{Thinking: &eval.Thinking{Effort: "none"}}},
+			"output_config", "",
+		},
+		{
 			"no effort with a budget alone",
 			llm.Request{Messages: []llm.Message{hi}, Sampling: eval.Sampling{Thinking: &eval.Thinking{BudgetTokens: 2000}}},
 			"output_config", "",

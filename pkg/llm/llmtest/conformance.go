@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,6 +93,7 @@ func Answer() llm.Response {
 // Conformance tests an adapter.
 func Conformance(t *testing.T, w Wire) {
 	t.Run("answer", w.answers)
+	t.Run("concurrent", w.concurrent)
 	t.Run("base URL", w.bases)
 	t.Run("headers", w.headers)
 	t.Run("environment", w.environment)
@@ -130,6 +132,20 @@ func (w Wire) answers(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
+}
+
+// concurrent is for the race detector.
+func (w Wire) concurrent(t *testing.T) {
+	model := w.open(t, Serve(t, 200, w.Answer), llm.Endpoint{APIKey: key, Identify: true})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got, err := model.Generate(t.Context(), Request()); err != nil || got.ID != Answer().ID {
+				t.Errorf("ID %q, err %v", got.ID, err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func (w Wire) bases(t *testing.T) {
