@@ -25,7 +25,9 @@ type Options struct {
 	// may be close and which are exact; one that is no schema says nothing.
 	Schemas map[string]eval.JSON
 	// Overrides go before the schema and before the values, by "argument" or
-	// "tool.argument"; the longer name wins.
+	// "tool.argument"; the longer name wins. An expected value that holds matchers
+	// is left to them, but for ignore and regex. A regex looks at any value that
+	// is given, expected or not. Sets have grades, the others are 1 or 0.
 	Overrides map[string]eval.Comparison
 	// Literal is for expected calls that were recorded and not written: nothing
 	// in them is a matcher, and they fit only calls with the same arguments.
@@ -72,11 +74,12 @@ type Comparison struct {
 
 // Compare compares the calls that were made with the expected ones.
 //
-// Of lists longer than [MaxCalls] only the first calls are compared, and the
-// error wraps [ErrTooLong]. When the arguments are so large that comparing them
-// would take too long, pairs that were not reached count as different and the
-// error wraps [ErrTooMuch]. In both cases the comparison stands for what was
-// compared. An override that cannot be used is an error without a comparison.
+// Of lists longer than [MaxCalls] only the first calls are compared; the others
+// count as different, no difference names them, and the error wraps
+// [ErrTooLong]. When the arguments are so large that comparing them would take
+// too long, pairs that were not reached count as different and the error wraps
+// [ErrTooMuch]. Both leave a comparison that says no more than is true. An
+// override that cannot be used is an error without a comparison.
 func Compare(expected, actual []Call, o Options) (Comparison, error) {
 	c, err := newComparer(o)
 	if err != nil {
@@ -94,12 +97,12 @@ func (c *comparer) compare(expected, actual []Call) (Comparison, error) {
 	ordered, pairs := align(t)
 	unordered, _ := c.assign(t, indices(want), indices(got))
 	result := Comparison{
-		Ordered:     measure(ordered, len(want), len(got)),
-		Unordered:   measure(unordered, len(want), len(got)),
-		Positional:  c.positional(want, got),
+		Ordered:     measure(ordered, n, m),
+		Unordered:   measure(unordered, n, m),
+		Positional:  c.positional(want, got, max(n, m)),
 		Differences: c.differences(t, pairs),
 	}
-	result.modes(t)
+	result.modes(t, n, m)
 	var err error
 	if n > MaxCalls || m > MaxCalls {
 		err = fmt.Errorf("%w: %d expected and %d made, of which %d are compared", ErrTooLong, n, m, MaxCalls)

@@ -14,7 +14,7 @@ import (
 )
 
 // drawCalls draws calls of few tools with few arguments, so that many are alike.
-func drawCalls(t *rapid.T, name string, most int) []Call {
+func drawCalls(t *rapid.T, name string) []Call {
 	arguments := rapid.SampledFrom([]string{
 		`{}`, `{"id": 1}`, `{"id": 2}`, `{"id": 1, "note": "a b"}`, `{"id": 1, "note": "b c"}`, `{"id": 2, "note": "a b c"}`,
 		`{"amount": 1.5}`, `{"amount": 2.5}`, `{"list": [1, 2, 3]}`, `{"list": [2, 3]}`, `[1]`, `no JSON`,
@@ -22,12 +22,12 @@ func drawCalls(t *rapid.T, name string, most int) []Call {
 	call := rapid.Custom(func(t *rapid.T) Call {
 		return Call{rapid.SampledFrom([]string{"get", "put"}).Draw(t, "tool"), eval.JSON(arguments.Draw(t, "arguments"))}
 	})
-	return rapid.SliceOfN(call, 0, most).Draw(t, name)
+	return rapid.SliceOfN(call, 0, 8).Draw(t, name)
 }
 
 func TestCompareProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x, y := drawCalls(t, "x", 8), drawCalls(t, "y", 8)
+		x, y := drawCalls(t, "x"), drawCalls(t, "y")
 		xy, yx := compare(t, x, y, Options{}), compare(t, y, x, Options{})
 		if math.Abs(xy.Ordered.F1-yx.Ordered.F1) > 1e-9 || math.Abs(xy.Unordered.F1-yx.Unordered.F1) > 1e-9 {
 			t.Fatalf("F1 depends on which list is expected: %+v, %+v", xy, yx)
@@ -43,7 +43,8 @@ func TestCompareProperties(t *testing.T) {
 				t.Fatalf("value of %s: got %v, want it in [0, 1]", m, v)
 			}
 		}
-		if xy.Exact && !(xy.InOrder && xy.AnyOrder) || xy.InOrder && !xy.Superset || xy.AnyOrder != (xy.Subset && xy.Superset && len(x) == len(y)) {
+		inAnyOrder := xy.Subset && xy.Superset && len(x) == len(y)
+		if xy.Exact && (!xy.InOrder || !xy.AnyOrder) || xy.InOrder && !xy.Superset || xy.AnyOrder != inAnyOrder {
 			t.Fatalf("the modes contradict each other: %+v", xy)
 		}
 	})
@@ -51,21 +52,22 @@ func TestCompareProperties(t *testing.T) {
 
 func TestCompareWithItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := drawCalls(t, "x", 8)
+		x := drawCalls(t, "x")
 		got := compare(t, x, x, Options{})
 		want := Measure{1, 1, 1}
 		if got.Ordered != want || got.Unordered != want || got.Positional != 1 || len(got.Differences) != 0 {
 			t.Fatalf("got %+v, want all 1 and no difference", got)
 		}
-		if !(got.Exact && got.InOrder && got.AnyOrder && got.Subset && got.Superset) {
-			t.Fatalf("got %+v, want every mode to hold", got)
+		modes := [5]bool{got.Exact, got.InOrder, got.AnyOrder, got.Subset, got.Superset}
+		if modes != [5]bool{true, true, true, true, true} {
+			t.Fatalf("exact, in order, any order, subset, superset: got %v, want all", modes)
 		}
 	})
 }
 
 func TestExtraCallsCostNoRecall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x, y := drawCalls(t, "x", 8), drawCalls(t, "y", 8)
+		x, y := drawCalls(t, "x"), drawCalls(t, "y")
 		if len(x) == 0 {
 			x = append(x, Call{Tool: "get"})
 		}
@@ -110,12 +112,27 @@ func TestTooLong(t *testing.T) {
 	for i := range calls {
 		calls[i] = Call{"poll", eval.JSON(`{"id": 1}`)}
 	}
-	got, err := Compare(calls, calls[:MaxCalls], Options{})
-	if !errors.Is(err, ErrTooLong) {
-		t.Errorf("got the error %v, want ErrTooLong", err)
-	}
-	if got.Ordered.F1 != 1 || !got.Exact {
-		t.Errorf("got %+v, want a comparison of the first %d calls", got, MaxCalls)
+	for name, row := range map[string]struct {
+		expected, actual []Call
+		modes            [5]bool
+		recall, f1       float64
+	}{
+		"one expected call too many": {calls, calls[:MaxCalls], [5]bool{false, false, false, true, false}, 2000.0 / 2001, 4000.0 / 4001},
+		"one call too many":          {calls[:MaxCalls], calls, [5]bool{false, true, false, false, true}, 1, 4000.0 / 4001},
+		"both":                       {calls, calls, [5]bool{}, 2000.0 / 2001, 4000.0 / 4002},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Compare(row.expected, row.actual, Options{})
+			if !errors.Is(err, ErrTooLong) {
+				t.Errorf("got the error %v, want ErrTooLong", err)
+			}
+			if modes := [5]bool{got.Exact, got.InOrder, got.AnyOrder, got.Subset, got.Superset}; modes != row.modes {
+				t.Errorf("exact, in order, any order, subset, superset: got %v, want %v", modes, row.modes)
+			}
+			near(t, "recall", got.Ordered.Recall, row.recall, 1e-12)
+			near(t, "F1", got.Unordered.F1, row.f1, 1e-12)
+			near(t, "positional", got.Positional, 2000.0/2001, 1e-12)
+		})
 	}
 	if _, err := Compare(calls[:MaxCalls], calls[:MaxCalls], Options{}); err != nil {
 		t.Errorf("lists of %d calls: %v", MaxCalls, err)

@@ -55,7 +55,14 @@ func (d Difference) String() string {
 		return fmt.Sprintf("%s: call %d, %s%s", d.Kind, d.Got+1, name(d.Tool), after(d.Actual))
 	case OutOfOrder:
 		return fmt.Sprintf("%s: call %d, %s%s, is expected call %d", d.Kind, d.Got+1, name(d.Tool), after(d.Actual), d.Want+1)
+	case ArgumentMismatch:
+		return d.mismatch()
+	default:
+		return string(d.Kind)
 	}
+}
+
+func (d Difference) mismatch() string {
 	where := "arguments"
 	if d.Argument != "" {
 		where = name(d.Argument)

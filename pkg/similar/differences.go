@@ -1,6 +1,10 @@
 package similar
 
-import "github.com/evalfarm/evalfarm/pkg/eval"
+import (
+	"slices"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
 
 // maxMismatches is how many arguments of one call are listed.
 const maxMismatches = 20
@@ -45,7 +49,7 @@ func (c *comparer) differences(t *table, aligned []pair) []Difference {
 // left returns the indices of the calls that stand in no pair.
 func left(t *table, pairs []pair) (want, got []int) {
 	var i, j int
-	for _, p := range append(pairs[:len(pairs):len(pairs)], pair{len(t.want), len(t.got)}) {
+	for _, p := range append(slices.Clip(pairs), pair{len(t.want), len(t.got)}) {
 		for ; i < p.want; i++ {
 			want = append(want, i)
 		}

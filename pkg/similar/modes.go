@@ -1,14 +1,14 @@
 package similar
 
-// modes decides the ways of comparing that know only yes and no.
-func (c *Comparison) modes(t *table) {
-	n, m := len(t.want), len(t.got)
+// modes decides the ways of comparing that know only yes and no, of n expected
+// calls and m that were made: more than the table has, if they were too many.
+func (c *Comparison) modes(t *table, n, m int) {
 	matched := matching(t)
-	c.Exact = n == m
-	for i := range min(n, m) {
+	c.Exact = n == m && n == len(t.want)
+	for i := range min(len(t.want), len(t.got)) {
 		c.Exact = c.Exact && t.fits(i, i)
 	}
-	c.InOrder = inOrder(t)
+	c.InOrder = inOrder(t) && n == len(t.want)
 	c.AnyOrder = n == m && matched == n
 	c.Subset = matched == m
 	c.Superset = matched == n

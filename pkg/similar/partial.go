@@ -1,6 +1,7 @@
 package similar
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/match"
@@ -105,11 +106,7 @@ func holdsMatchers(v any) bool {
 			}
 		}
 	case []any:
-		for _, value := range x {
-			if holdsMatchers(value) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(x, holdsMatchers)
 	}
 	return false
 }

@@ -16,8 +16,7 @@ import (
 // calls count, whatever their names. Of what is ours, expectations that hold
 // matchers are 1 or 0, and an expected call without arguments wants its tool
 // alone; schemas and overrides play no part.
-func (c *comparer) positional(want, got []call) float64 {
-	longer := max(len(want), len(got))
+func (c *comparer) positional(want, got []call, longer int) float64 {
 	if longer == 0 {
 		return 1
 	}
@@ -117,12 +116,10 @@ func seedText(a, b string) float64 {
 			common++
 		}
 	}
-	switch union := len(x) + len(y) - common; {
-	case union == 0:
+	if len(x)+len(y) == 0 {
 		return 1
-	default:
-		return float64(common) / float64(union)
 	}
+	return float64(common) / float64(len(x)+len(y)-common)
 }
 
 func seedNumber(a, b float64) float64 {

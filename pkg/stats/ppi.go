@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A PPI is a mean that a judge's verdicts and some labels agree on.
 type PPI struct {
@@ -27,7 +30,7 @@ type PPI struct {
 // interval boundless.
 func PPIMean(labels, judged, unlabelled []float64, confidence float64) PPI {
 	n, m := float64(len(labels)), float64(len(unlabelled))
-	pooled := variance(append(judged[:len(judged):len(judged)], unlabelled...))
+	pooled := variance(append(slices.Clip(judged), unlabelled...))
 	lambda := 0.0 // a judge that always says the same is worth nothing
 	if pooled > 0 && len(judged) == len(labels) {
 		lambda = unit(covariance(labels, judged) / ((1 + n/m) * pooled))
