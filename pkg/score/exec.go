@@ -71,14 +71,12 @@ func (x *exam) run(ctx context.Context, c command) (output, error) {
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Args, cmd.Env, cmd.Dir, cmd.WaitDelay = words, env, x.options.Dir, drainTime
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	killGroup := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.Cancel = killGroup
 	stdout, stderr := &head{}, &head{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.stdin), stdout, stderr
 	if err := cmd.Start(); err != nil {
 		return output{}, fmt.Errorf("start %s: %w", path, err)
 	}
-	err = wait(cmd, func() { _ = killGroup() })
+	err = wait(cmd, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	state := cmd.ProcessState
 	switch {
 	case state == nil:
