@@ -79,11 +79,6 @@ func versionAt(pos strictyaml.Pos) entry {
 	return entry{"version", scalarAt(pos, strictyaml.Number, strconv.Itoa(formatVersion))}
 }
 
-// isList says whether a value is a list with items.
-func isList(n *strictyaml.Node) bool {
-	return n != nil && n.Kind == strictyaml.List && len(n.Items) > 0
-}
-
 // withoutNulls leaves out what is null at the levels of cases and steps, where
 // the files of others mean "not given" by it.
 func withoutNulls(n *strictyaml.Node) *strictyaml.Node {

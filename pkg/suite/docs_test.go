@@ -1,0 +1,37 @@
+package suite_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var yamlFenceRE = regexp.MustCompile("(?ms)^```yaml\n(version:.*?)^```$")
+
+// The suites of the page that explains them load without a warning. One without
+// cases is there to complete a file in the format of others.
+func TestSuitesOfTheDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/suite.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := yamlFenceRE.FindAllStringSubmatch(string(text), -1)
+	if len(found) < 3 {
+		t.Fatalf("got %d suites, want some", len(found))
+	}
+	for _, m := range found {
+		if !strings.Contains(m[1], "\ncases:") {
+			if _, err := loadForeign(t, map[string]string{"s.yaml": "user_intent: x\nexpected_trajectory: [{tool: mcp__proxy__t}]\n", "with.yaml": m[1]}, "s.yaml"); err != nil {
+				t.Errorf("a scenario does not load with\n%s\n%v", m[1], err)
+			}
+			continue
+		}
+		opts := options()
+		opts.Rules = nil
+		loaded := load(t, map[string]string{"suite.yaml": m[1]}, opts)
+		for _, p := range append(loaded.Warnings, loaded.Unsupported...) {
+			t.Errorf("got %s", p.Render())
+		}
+	}
+}
