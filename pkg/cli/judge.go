@@ -62,6 +62,7 @@ one counts.`,
 	cmd.Flags().StringVar(&rubric, "rubric", "", "judge every agent trial by the rubric in this `FILE`")
 	cmd.Flags().StringVar(&model, "model", "", "the `NAME` of the model of the suite that judges, instead of the ones that its checks name")
 	cmd.Flags().BoolVar(&all, "all", false, "judge anew what is judged already")
+	cmd.AddCommand(c.calibrate())
 	return cmd
 }
 

@@ -20,8 +20,9 @@ func (c *command) validate() *cobra.Command {
 		Use:   "validate SUITE...",
 		Short: "Check suites; nothing is started",
 		Long: `Check suites and show every error at once, with its position. Nothing is
-started. With --expand, also print the cells: each case with the variants and
-repeats that it runs in.`,
+started. An agent that does nothing is put through the checks of agent cases:
+those that it passes are told, because such checks bite nobody. With --expand,
+also print the cells: each case with the variants and repeats that it runs in.`,
 		Args: args(1, -1, "one suite or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			bad := 0
@@ -47,6 +48,7 @@ repeats that it runs in.`,
 					p.Warning = true
 					c.problems([]strictyaml.Problem{p})
 				}
+				c.problems(idle(cmd.Context(), loaded))
 				c.print("ok  %s  %s, %s, %s  %s\n", loaded.Suite.Name, plural(len(loaded.Suite.Cases), "case"),
 					plural(len(matrix.Variants), "variant"), plural(matrix.Trials(), "trial"), loaded.Hash)
 				if expand {

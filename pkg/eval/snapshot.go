@@ -21,6 +21,9 @@ type Snapshot struct {
 	Plan     Plan              `json:"plan"`
 	Gate     Gate              `json:"gate,omitzero"`
 	Validity Validity          `json:"validity,omitzero"`
+	// MinAgreement is the least agreement with humans, Gwet's AC1, that a judge of
+	// the suite must have. Zero means any.
+	MinAgreement float64 `json:"min_agreement,omitempty"`
 	// Grading is set in the snapshot of a grading.
 	Grading *Grading `json:"grading,omitempty"`
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
 // A Judge scores trajectories with a model.
@@ -80,14 +81,15 @@ func (j Judge) pair(ctx context.Context, c eval.JudgeCheck, of llm.Trial, tr eva
 		}
 	}
 	// In the second order the trial's own answer is the second one.
-	winner := said[0].winner("trial", "reference")
-	if winner != said[1].winner("reference", "trial") {
-		winner = "tie"
-	}
-	pass := winner != "reference"
-	vote := eval.Vote{Pass: &pass, Value: map[string]float64{"trial": 1, "reference": 0}[winner], Text: said[0].text}
-	if winner != "trial" && winner != "reference" {
+	// A is the trial's own answer, which is the second one in the second order.
+	winner, _ := stats.PositionSwap(said[0].prefers(stats.PreferA, stats.PreferB), said[1].prefers(stats.PreferB, stats.PreferA))
+	vote := eval.Vote{Pass: new(winner != stats.PreferB), Text: said[0].text}
+	switch winner {
+	case stats.PreferA:
+		vote.Value = 1
+	case stats.PreferTie:
 		vote.Value = 0.5
+	case stats.PreferB:
 	}
 	return vote, nil
 }
@@ -109,31 +111,29 @@ func (j Judge) ask(ctx context.Context, req llm.Request, r *Ruling) (llm.Respons
 // or their mean when the check has a threshold. A check that is turned around
 // wants the judge to say no.
 func decide(s eval.Score, check eval.Check) eval.Score {
-	var passed, failed int
+	var votes []*bool
 	var sum float64
+	n := 0
 	for _, v := range s.Votes {
+		votes = append(votes, v.Pass)
 		switch {
-		case v.Pass == nil:
-			if s.Reason == "" {
-				s.Reason, s.Message = v.Reason, v.Text
-			}
-			continue
-		case *v.Pass:
-			passed++
-		default:
-			failed++
+		case v.Pass != nil:
+			n++
+			sum += v.Value
+		case s.Reason == "":
+			s.Reason, s.Message = v.Reason, v.Text
 		}
-		sum += v.Value
 	}
-	if passed+failed == 0 {
+	if n == 0 {
 		return s
 	}
-	s.Value, s.Reason, s.Message = sum/float64(passed+failed), "", ""
-	if check.Threshold == nil && passed == failed {
-		s.Reason, s.Message = eval.ReasonJudgeTied, fmt.Sprintf("%d votes for, %d against", passed, failed)
+	s.Value, s.Reason, s.Message = sum/float64(n), "", ""
+	majority := stats.JudgeMajority(votes)
+	if check.Threshold == nil && majority == stats.MajorityTie {
+		s.Reason, s.Message = eval.ReasonJudgeTied, fmt.Sprintf("%d votes for, %d against", n/2, n/2)
 		return s
 	}
-	says := passed > failed
+	says := majority == stats.MajorityPass
 	if check.Threshold != nil {
 		says = s.Value >= *check.Threshold
 	}

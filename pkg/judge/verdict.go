@@ -7,6 +7,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
 // maxText bounds what is kept of a judge's reasons, in bytes.
@@ -48,15 +49,15 @@ type choice struct {
 	reason eval.Reason // why there is none
 }
 
-// winner names the better one.
-func (c choice) winner(first, second string) string {
+// prefers names the better one.
+func (c choice) prefers(first, second stats.Preference) stats.Preference {
 	switch c.better {
 	case "first":
 		return first
 	case "second":
 		return second
 	default:
-		return "tie"
+		return stats.PreferTie
 	}
 }
 

@@ -1,0 +1,33 @@
+package eval
+
+// A Calibration is what a judge is worth, measured on items that humans have
+// labelled, and what that makes of the pass rate which it gave.
+type Calibration struct {
+	Items int `json:"items"`
+	// What humans said, and the judge beside it.
+	TruePass  int `json:"true_pass"`
+	FalsePass int `json:"false_pass"`
+	TrueFail  int `json:"true_fail"`
+	FalseFail int `json:"false_fail"`
+	// Sensitivity is the share of good items that the judge passed, Specificity the
+	// share of bad ones that it failed.
+	Sensitivity Estimate `json:"sensitivity"`
+	Specificity Estimate `json:"specificity"`
+	// Agreement with humans: raw, and beyond chance by Cohen and by Gwet.
+	Agreement Estimate `json:"agreement"`
+	Kappa     Estimate `json:"cohen_kappa"`
+	AC1       Estimate `json:"gwet_ac1"`
+	// PassRate that the judge gave, over Judged scores, and Corrected for what it
+	// gets wrong.
+	Judged    int      `json:"judged"`
+	PassRate  Estimate `json:"pass_rate"`
+	Corrected Estimate `json:"corrected_pass_rate"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// An Estimate is a number with its 95 % interval; null where there is none.
+type Estimate struct {
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+}
