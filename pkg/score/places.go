@@ -45,7 +45,7 @@ func (x *exam) texts(place eval.Place) []piece {
 			}
 			at := fmt.Sprintf("turn %d, call %d", i+1, j+1)
 			if calls {
-				pieces = append(pieces, piece{at, c.Tool + " " + string(eval.Encode(decoded(c.Arguments)))})
+				pieces = append(pieces, piece{at, x.known(c) + " " + string(eval.Encode(decoded(c.Arguments)))})
 			}
 			if text := resultText(c.Outcome); results && text != "" {
 				pieces = append(pieces, piece{at + ", result", text})
@@ -53,6 +53,14 @@ func (x *exam) texts(place eval.Place) []piece {
 		}
 	}
 	return pieces
+}
+
+// known is the name by which the agent knows the tool of a call.
+func (x *exam) known(c eval.ToolCall) string {
+	if x.Case.Namespaced || len(x.Case.Servers) > 1 {
+		return qualified(c.Server, c.Tool)
+	}
+	return c.Tool
 }
 
 // resultText is what a tool answered, with its structured content as JSON

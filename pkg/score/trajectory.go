@@ -17,10 +17,10 @@ const similarEnough = 0.8
 // trajectory compares the calls that were made with expected ones: a match of
 // yes or no by its grade only if the check has a threshold.
 func (x *exam) trajectory(c eval.TrajectoryCheck, graded bool) decision {
-	expected := [][]eval.CallPattern{c.Calls}
-	if c.Baseline != "" {
+	expected, recorded := [][]eval.CallPattern{c.Calls}, c.Baseline != "" || len(c.Calls) == 0
+	if recorded {
 		if expected = c.Trajectories; len(expected) == 0 {
-			return undecided(eval.ReasonNoBaseline, fmt.Sprintf("baseline %q has no passing trial of this case", c.Baseline))
+			return undecided(eval.ReasonNoBaseline, "no baseline has a passing trial of this case")
 		}
 	}
 	how := cmp.Or(c.Match, eval.MatchAligned)
@@ -28,7 +28,7 @@ func (x *exam) trajectory(c eval.TrajectoryCheck, graded bool) decision {
 	var best decision
 	closest := 0.0
 	for i, calls := range expected {
-		comparison, err := x.compare(c, calls, made)
+		comparison, err := x.compare(calls, made, similar.Options{Overrides: c.Compare, Literal: recorded})
 		if err != nil && !errors.Is(err, similar.ErrTooLong) && !errors.Is(err, similar.ErrTooMuch) {
 			return lost("%v", err)
 		}
@@ -47,8 +47,8 @@ func (x *exam) trajectory(c eval.TrajectoryCheck, graded bool) decision {
 }
 
 // compare calls the tools by the same names on both sides.
-func (x *exam) compare(c eval.TrajectoryCheck, calls []eval.CallPattern, made []call) (similar.Comparison, error) {
-	o := similar.Options{Schemas: map[string]eval.JSON{}, Overrides: c.Compare, Literal: c.Baseline != ""}
+func (x *exam) compare(calls []eval.CallPattern, made []call, o similar.Options) (similar.Comparison, error) {
+	o.Schemas = map[string]eval.JSON{}
 	for _, t := range x.Trajectory.Tools {
 		for _, name := range []string{qualified(t.Server, t.Tool), t.Tool} {
 			if _, known := o.Schemas[name]; !known {

@@ -52,7 +52,8 @@ func TestTrajectory(t *testing.T) {
 		{name: "the best of a baseline", check: baseline([]eval.CallPattern{escalate}, recorded)},
 		{name: "the most similar of a baseline explains", check: baseline([]eval.CallPattern{escalate}, recorded[:2]), reason: eval.ReasonUnwantedCall, message: `want the expected calls and no others, got others; Extra: call 3, refund {"amount":5,"order_id":"ORD-1"}`, at: "turn 2, call 2"},
 		{name: "a baseline holds no matchers", check: baseline([]eval.CallPattern{pattern("get_order", `{"order_id":{"$any":true}}`)}), reason: eval.ReasonWrongArguments, message: "want the expected calls and no others, got others; Argument mismatch: call 1, get_order, deep: want none, got true", at: "turn 1, call 1"},
-		{name: "no baseline", check: baseline(), reason: eval.ReasonNoBaseline, message: `baseline "main" has no passing trial of this case`},
+		{name: "no baseline", check: baseline(), reason: eval.ReasonNoBaseline, message: "no baseline has a passing trial of this case"},
+		{name: "neither calls nor a baseline", check: of(eval.MatchExact), reason: eval.ReasonNoBaseline, message: "no baseline has a passing trial of this case"},
 		{name: "bad comparison", check: eval.Check{Trajectory: &eval.TrajectoryCheck{Calls: []eval.CallPattern{get}, Compare: map[string]eval.Comparison{"x": {How: "so"}}}}, reason: eval.ReasonScorerFailed, message: `compare x: unknown comparison "so"`},
 	})
 }
