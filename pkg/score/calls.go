@@ -98,25 +98,33 @@ func (x *exam) gaveUp() bool {
 // missing says why there is no call of a tool.
 func (x *exam) missing(tool string) (eval.Reason, string) {
 	tried := of(x.tried(), tool)
-	attempt := ""
-	if len(tried) > 0 {
-		attempt = fmt.Sprintf("; it tried, with invalid arguments: %s", answer.Quote(tried[0].Invalid))
-	}
+	given := x.offered(tool)
 	switch {
 	case x.gaveUp():
 		return eval.ReasonGaveUp, "nothing: the agent gave up"
-	case !x.offered(tool) && x.searching():
-		if len(tried) > 0 {
-			attempt = fmt.Sprintf("; it tried, without having found it: %s", answer.Quote(tried[0].Invalid))
-		}
-		return eval.ReasonNotDiscovered, "none: no search brought the tool up" + attempt
-	case !x.offered(tool) && len(x.Trajectory.Tools) > 0:
+	case !given && x.searching():
+		return eval.ReasonNotDiscovered, "none: no search brought the tool up" + attempt("it tried without having found it", tried)
+	case !given && len(x.Trajectory.Tools) > 0:
 		return eval.ReasonMissingTool, "none: the agent was given no such tool"
+	case len(tried) > 0 && stopped(tried[0]):
+		return eval.ReasonNotSelected, "none" + attempt("it tried too late", tried)
 	case len(tried) > 0:
-		return eval.ReasonWrongArguments, "none" + attempt
+		return eval.ReasonWrongArguments, "none" + attempt("it tried, with invalid arguments", tried)
 	default:
 		return eval.ReasonNotSelected, "none in " + plural(len(x.made()), "call")
 	}
+}
+
+// stopped says whether a call was not made because the trial was over: the loop
+// says so in these words.
+func stopped(c call) bool { return strings.HasPrefix(c.Invalid, "not called: ") }
+
+// attempt tells of the first call that was not made.
+func attempt(how string, tried []call) string {
+	if len(tried) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s, at %s: %s", how, tried[0].at, answer.Quote(tried[0].Invalid))
 }
 
 // pattern writes what is expected of a call.

@@ -192,6 +192,7 @@ func TestCalled(t *testing.T) {
 	unfound := searching(trial([]string{"other"}, turn("", search("orders")), turn("I could not.")))
 	tried := trial([]string{"get_order"}, turn("", invalid("get_order", `{}`, "order_id is missing")), turn("Done."))
 	unloaded := searching(trial(nil, turn("", invalid("get_order", `{}`, "It is not loaded.")), turn("Done.")))
+	late := trial([]string{"get_order"}, turn("", invalid("get_order", `{}`, "not called: the trial's limit of 1 tool calls is reached")))
 	quiet := trial([]string{"get_order"}, turn("Done."))
 	refusing := trial([]string{"get_order"}, turn("I will not do that."))
 	refusing.Stop = eval.StopRefused
@@ -206,8 +207,9 @@ func TestCalled(t *testing.T) {
 		{name: "gave up", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: silent(), reason: eval.ReasonGaveUp, message: "want a call of get_order, got nothing: the agent gave up"},
 		{name: "refused", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &refusing, reason: eval.ReasonGaveUp, message: "want a call of get_order, got nothing: the agent gave up"},
 		{name: "not discovered", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &unfound, reason: eval.ReasonNotDiscovered, message: "want a call of get_order, got none: no search brought the tool up"},
-		{name: "tried without having found it", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &unloaded, reason: eval.ReasonNotDiscovered, message: `want a call of get_order, got none: no search brought the tool up; it tried, without having found it: "It is not loaded."`},
-		{name: "tried with invalid arguments", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &tried, reason: eval.ReasonWrongArguments, message: `want a call of get_order, got none; it tried, with invalid arguments: "order_id is missing"`},
+		{name: "tried without having found it", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &unloaded, reason: eval.ReasonNotDiscovered, message: `want a call of get_order, got none: no search brought the tool up; it tried without having found it, at turn 1, call 1: "It is not loaded."`},
+		{name: "tried with invalid arguments", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &tried, reason: eval.ReasonWrongArguments, message: `want a call of get_order, got none; it tried, with invalid arguments, at turn 1, call 1: "order_id is missing"`},
+		{name: "tried too late", check: of(eval.CallCheck{CallPattern: call("get_order", "")}), trial: &late, reason: eval.ReasonNotSelected, message: `want a call of get_order, got none; it tried too late, at turn 1, call 1: "not called: the trial's limit of 1 tool calls is reached"`},
 		{name: "a search is no call", check: of(eval.CallCheck{CallPattern: call("search_tools", "")}), trial: &unfound, reason: eval.ReasonNotDiscovered, message: "want a call of search_tools, got none: no search brought the tool up"},
 		{name: "as often", check: of(eval.CallCheck{CallPattern: call("get_order", ""), Times: new(2)}), at: "turn 1, call 1"},
 		{name: "too often", check: of(eval.CallCheck{CallPattern: call("get_order", ""), Times: new(1)}), reason: eval.ReasonUnwantedCall, message: "want exactly 1 call of get_order, got 2, the first too many at turn 2, call 1", at: "turn 2, call 1"},
