@@ -32,6 +32,7 @@ func TestLoopDetection(t *testing.T) {
 		{name: "with another between", moves: moves{a, a, b, a, a}, after: 3},
 		{name: "keys in another order are the same", moves: moves{use("escalate", `{"x":1,"y":2}`), use("escalate", `{"y":2, "x":1}`)}, after: 2, loop: true},
 		{name: "two in turn", moves: moves{a, b, a, b, a, b}, after: 3, loop: true},
+		{name: "two in turn after another", moves: moves{c, a, b, a, b, a, b}, after: 3, loop: true},
 		{name: "two in turn, not often enough", moves: moves{a, b, a, b, a}, after: 3},
 		{name: "three in turn are none", moves: moves{a, b, c, a, b, c, a, b, c}, after: 3},
 		{name: "other answers", moves: moves{a, a, a, a, a}, changing: true},

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,13 +22,14 @@ func TestSearchLoads(t *testing.T) {
 	var h heard
 	done := agent.Loop{Model: moving(
 		&h, use("search_tools", `{"query":"order"}`, "get_order", `{"order_id":"ORD-1"}`), use("get_order", `{"order_id":"ORD-1"}`),
-		use("search_tools", `{"query":"money person","limit":2}`), use("search_tools", `{"query":"weather"}`), say("Done."),
+		use("search_tools", `{"query":"money person","limit":2}`), use("search_tools", `{"query":"order","limit":1}`), use("search_tools", `{"query":"weather"}`), say("Done."),
 	)}.Run(t.Context(), searching())
 	want := []string{
 		"user: Refund it.",
 		`tools/search :search_tools {"query":"order"} ok`, `tools/call desk:get_order {"order_id":"ORD-1"} INVALID`,
 		`tools/call desk:get_order {"order_id":"ORD-1"} ok`,
 		`tools/search :search_tools {"limit":2,"query":"money person"} ok`,
+		`tools/search :search_tools {"limit":1,"query":"order"} ok`,
 		`tools/search :search_tools {"query":"weather"} ok`,
 		"agent: Done.",
 	}
@@ -39,6 +41,7 @@ func TestSearchLoads(t *testing.T) {
 		"error of get_order: The tool get_order is not loaded; nothing was called. Find it with search_tools, then call it in your next message.",
 		`get_order: get_order {"order_id":"ORD-1"}`,
 		"search_tools: Loaded 2 tools:\n- issue_refund: Pay money back.\n- escalate: Hand over to a person.",
+		"search_tools: Loaded 1 tools:\n- get_order: Look an order up.",
 		"search_tools: No tool has any of these words. There are 4 tools; try other words.",
 	}
 	if diff := cmp.Diff(told, h.told()); diff != "" {
@@ -53,7 +56,7 @@ func TestSearchLoads(t *testing.T) {
 		offered = append(offered, names)
 	}
 	all := []string{"search_tools", "get_order", "issue_refund", "escalate"}
-	if diff := cmp.Diff([][]string{all[:1], all[:2], all[:2], all, all}, offered); diff != "" {
+	if diff := cmp.Diff([][]string{all[:1], all[:2], all[:2], all, all, all}, offered); diff != "" {
 		t.Errorf("offered turn by turn, -want +got:\n%s", diff)
 	}
 	var loaded []string
@@ -64,7 +67,7 @@ func TestSearchLoads(t *testing.T) {
 		t.Errorf("loaded, -want +got:\n%s", diff)
 	}
 	c := done.Counts
-	if c.ToolSearches != 3 || c.ToolCalls != 1 || c.InvalidCalls != 1 || c.ToolErrors != 0 || len(done.Tools) != 1 {
+	if c.ToolSearches != 4 || c.ToolCalls != 1 || c.InvalidCalls != 1 || c.ToolErrors != 0 || len(done.Tools) != 1 {
 		t.Errorf("counts %+v, uses %v", c, done.Tools)
 	}
 	size := 0
@@ -119,7 +122,7 @@ func TestLongDescriptionsAreCutInASearch(t *testing.T) {
 	trial.Servers[0].Tools = server
 	var h heard
 	agent.Loop{Model: moving(&h, use("search_tools", `{"query":"word"}`), say("Done."))}.Run(t.Context(), trial)
-	if told := h.told()[0]; len(told) > 350 || !strings.HasSuffix(told, "…") || strings.Contains(told, "\uFFFD") {
+	if told := h.told()[0]; len(told) > 350 || !strings.HasSuffix(told, "…") || !utf8.ValidString(told) {
 		t.Errorf("told %q", told)
 	}
 	if got := h.last().Tools[1].Description; len(got) < 1000 {
