@@ -23,7 +23,7 @@ func TestLoopTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(d time.Duration, r llm.Response) llm.Model {
 			return modelFunc(func(_ context.Context, req llm.Request) (llm.Response, error) {
-				time.Sleep(d) //nolint:forbidigo // the clock of synctest
+				time.Sleep(d) // on the clock of synctest
 				if len(req.Messages) == 1 && req.Trial.Role == "" {
 					r := use("escalate", "{}", "escalate", "{}")
 					r.WaitedMS = 400
@@ -36,7 +36,7 @@ func TestLoopTimes(t *testing.T) {
 		trial := task(desk())
 		trial.Case.User = &eval.User{Model: "fast"}
 		trial.Servers[0].Tools.(*fakeServer).call = func(context.Context, string, eval.JSON) eval.Outcome {
-			time.Sleep(300 * time.Millisecond) //nolint:forbidigo // the clock of synctest
+			time.Sleep(300 * time.Millisecond) // on the clock of synctest
 			return texts("ok")
 		}
 		done := agent.Loop{Model: slow(time.Second, say("Done.")), User: slow(2*time.Second, say("###STOP###"))}.Run(t.Context(), trial)

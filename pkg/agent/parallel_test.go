@@ -27,7 +27,7 @@ func TestCallsAtOnce(t *testing.T) {
 						break
 					}
 				}
-				time.Sleep(time.Second) //nolint:forbidigo // the clock of synctest
+				time.Sleep(time.Second) // on the clock of synctest
 				now.Add(-1)
 				return texts("ok")
 			}

@@ -20,7 +20,7 @@ const (
 func (c *conversation) reply(ctx context.Context) bool {
 	heard := strings.Join(c.spoken, "\n\n")
 	c.userMessages = append(c.userMessages, llm.Message{Role: llm.User, Text: heard})
-	line := ""
+	var line string
 	switch {
 	case c.said < len(c.user.Turns):
 		line = c.user.Turns[c.said]
