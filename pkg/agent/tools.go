@@ -1,4 +1,5 @@
-// Package agent carries out the work of a trial: a scripted case step by step.
+// Package agent carries out the work of a trial: a scripted case step by step
+// ([Script]), and that of an agent, a model with the tools of servers ([Loop]).
 package agent
 
 import (
