@@ -16,8 +16,7 @@ const perServer = 8
 // An invocation is one call that the model asks for.
 type invocation struct {
 	id   string
-	name string   // as the model wrote it
-	tool *offered // nil when there is none of that name
+	name string // as the model wrote it
 	// server that is asked; nil when none is.
 	server *Server
 	call   eval.ToolCall
@@ -69,7 +68,6 @@ func (c *conversation) prepare(asked llm.Call) *invocation {
 		in.call.Invalid = c.offer.unknown(asked.Tool)
 		return in
 	}
-	in.tool = tool
 	in.call.Method, in.call.Server, in.call.Tool = tool.method, tool.Server, cmp.Or(tool.Tool, tool.Name)
 	if !tool.loaded {
 		in.call.Invalid = fmt.Sprintf("The tool %s is not loaded; nothing was called. Find it with %s, then call it in your next message.", tool.Name, c.offer.shown[0].Name)
