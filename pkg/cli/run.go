@@ -121,7 +121,22 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	if err := c.executable(loaded); err != nil {
 		return scheduler.Request{}, err
 	}
-	return c.request(ctx, loaded, sel)
+	request, err := c.request(ctx, loaded, sel)
+	if err == nil {
+		c.fewRepeats(request)
+	}
+	return request, err
+}
+
+// fewRepeats warns of a run that has fewer repeats than its suite asks for.
+func (c *command) fewRepeats(r scheduler.Request) {
+	matrix, err := suite.Expand(&r.Suite.Suite, r.Selection)
+	if err != nil {
+		return // creating the run says so
+	}
+	if few := matrix.FewRepeats(&r.Suite.Suite); few != "" {
+		fmt.Fprintf(c.env.Stderr, "warning: %s\n", few)
+	}
 }
 
 // selecting holds the flags that narrow a suite.
