@@ -119,7 +119,7 @@ func (c *conversation) turn(ctx context.Context) bool {
 func (c *conversation) generate(ctx context.Context) (llm.Response, bool) {
 	response, latency, err := c.ask(ctx, c.loop.Model, llm.Request{
 		System: c.done.Trajectory.System, Messages: slices.Clone(c.messages), Tools: c.offer.definitions(), Sampling: c.task.Sampling,
-		Trial: llm.Trial{Case: c.task.Case.ID, Repeat: c.task.Trial.Repeat, Seed: c.task.Trial.Seed},
+		Trial: llm.Trial{Case: c.task.Case.ID, Variant: c.task.Trial.Variant.ID, Repeat: c.task.Trial.Repeat, Seed: c.task.Trial.Seed},
 	})
 	c.done.Times.ModelMS += latency
 	if err != nil {

@@ -55,6 +55,9 @@ func (c *conversation) list(ctx context.Context) bool {
 		}
 		listed = append(listed, tools...)
 	}
+	if !c.has(listed) {
+		return false
+	}
 	own := c.ownTools()
 	c.name(own, listed)
 	c.describe(listed)

@@ -45,7 +45,7 @@ func (c *conversation) played(ctx context.Context) (string, bool) {
 	word := cmp.Or(c.user.Stop, defaultStopWord)
 	response, latency, err := c.ask(ctx, c.loop.User, llm.Request{
 		System: c.role(word), Messages: append([]llm.Message(nil), c.userMessages...), Sampling: c.task.UserSampling,
-		Trial: llm.Trial{Case: c.task.Case.ID, Repeat: c.task.Trial.Repeat, Seed: c.task.Trial.Seed, Role: "user"},
+		Trial: llm.Trial{Case: c.task.Case.ID, Variant: c.task.Trial.Variant.ID, Repeat: c.task.Trial.Repeat, Seed: c.task.Trial.Seed, Role: "user"},
 	})
 	c.done.Times.UserMS += latency
 	if err != nil {

@@ -82,7 +82,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	s.Tools, s.Latency = t.finish()
 	s.Findings = f.finish()
 	s.Labels = l.finish()
-	s.Metrics = m.finish()
+	s.Metrics, s.Compared = m.finish(), snap.Metrics
 	return s, nil
 }
 

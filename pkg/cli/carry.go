@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +32,7 @@ type carrying struct {
 	lease    time.Duration
 	grace    time.Duration
 	progress string
+	failFast bool
 	quiet    bool
 	json     bool
 	outputs  []string
@@ -44,6 +47,7 @@ func (f *carrying) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.lease, "lease", 45*time.Second, "how long a worker may be silent before its trial is tried again")
 	flags.DurationVar(&f.grace, "grace", 10*time.Second, "how long running trials may go on after Ctrl-C")
 	flags.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, tty, plain or none")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "cancel the run at the first trial that fails")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdict, no progress")
 	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON document")
 	flags.StringArrayVarP(&f.outputs, "output", "o", nil, "also write a report: `FORMAT[=PATH]` with junit, json or jsonl; PATH - is standard output")
@@ -104,7 +108,11 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return err
 	}
-	summary, err := app.Carry(ctx, conf, s, run.ID, watch.observer())
+	observer := watch.observer()
+	if f.failFast {
+		observer.Stored = cancelAtFail(ctx, s, run, observer.Stored)
+	}
+	summary, err := app.Carry(ctx, conf, s, run.ID, observer)
 	watch.stop()
 	if errors.Is(err, app.ErrStopped) {
 		done := watch.done()
@@ -118,6 +126,22 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 		return fmt.Errorf("run %s: %w; continue: evalfarm resume %s", run.ID, err, run.ID)
 	}
 	return c.conclude(ctx, outputs, f.quiet, s, summary)
+}
+
+// cancelAtFail wraps an observer so that the first fail cancels the run. Trials
+// that run already may end.
+func cancelAtFail(ctx context.Context, s store.Store, run eval.Run, next func(store.Stored)) func(store.Stored) {
+	var once sync.Once
+	return func(st store.Stored) {
+		next(st)
+		if !st.Final || st.Result.Verdict != eval.Fail {
+			return
+		}
+		once.Do(func() {
+			// Beside the aggregator, which tells us and must go on.
+			go func() { _ = s.SetControl(ctx, cmp.Or(run.Parent, run.ID), eval.ControlCancel) }()
+		})
+	}
 }
 
 // conclude prints what a run came to and turns its verdict into an exit code.

@@ -101,7 +101,7 @@ func (f *stubbing) options(c *command) (stub.Options, error) {
 		Model: stub.Say{Text: f.say, Tokens: f.tokens}, Keys: f.keys,
 		TokensPerSecond: f.tokensPerSecond, Limits: f.limits, Seed: f.seed,
 	}
-	const most = 1_000_000 // tokens of an answer, which is 4 MB
+	const most = 100_000 // tokens of an answer
 	if l := f.limits; min(l.Requests, l.Tokens, l.InputTokens, l.OutputTokens, l.InFlight, f.tokens) < 0 || f.tokensPerSecond < 0 || f.tokens > most {
 		return o, usage("evalfarm stub --help", "no number may be negative, and --output-tokens is at most %d", most)
 	}

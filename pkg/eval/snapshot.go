@@ -21,6 +21,14 @@ type Snapshot struct {
 	Plan     Plan              `json:"plan"`
 	Gate     Gate              `json:"gate,omitzero"`
 	Validity Validity          `json:"validity,omitzero"`
+	// MinRepeats is the fewest repeats from which the suite lets anything be claimed
+	// about the choice of tools; Metrics names what it wants to see of each variant,
+	// and Controlled what must be equal between variants that are compared.
+	MinRepeats int      `json:"min_repeats,omitempty"`
+	Metrics    []string `json:"metrics,omitempty"`
+	Controlled []string `json:"controlled,omitempty"`
+	// Oracle decides, after the run, what no check can.
+	Oracle *Oracle `json:"oracle,omitempty"`
 	// MinAgreement is the least agreement with humans, Gwet's AC1, that a judge of
 	// the suite must have. Zero means any.
 	MinAgreement float64 `json:"min_agreement,omitempty"`

@@ -28,6 +28,9 @@ type Suite struct {
 	Controlled []string `json:"controlled,omitempty"`
 	// Metrics names what is to be measured and compared of each trial.
 	Metrics []string `json:"metrics,omitempty"`
+	// MinAgreement is the least agreement with humans, Gwet's AC1, that a judge of
+	// the suite must have. Zero means any.
+	MinAgreement float64 `json:"min_agreement,omitempty"`
 	// Oracle decides, after the run, what no check can.
 	Oracle *Oracle `json:"oracle,omitempty"`
 }

@@ -31,13 +31,27 @@ type Summary struct {
 	JudgeUsage Usage `json:"judge_usage,omitzero"`
 	// Labels has the rate for each value of each label, by kind.
 	Labels []LabelStats `json:"labels,omitempty"`
-	// Metrics of agent trials, by variant.
+	// Metrics of agent trials, by variant. Compared names those that the suite wants
+	// to see of each variant.
 	Metrics  []MetricStats `json:"metrics,omitempty"`
+	Compared []string      `json:"compared,omitempty"`
 	Findings []Finding     `json:"findings,omitempty"`
 	Git      *Git          `json:"git,omitempty"`
 	Version  string        `json:"version"`
 	Started  time.Time     `json:"started"`
 	Finished time.Time     `json:"finished"`
+}
+
+// Repeats is the smallest number of repeats of any cell of a kind, 0 if there is
+// none.
+func (s Summary) Repeats(k Kind) int {
+	fewest := 0
+	for _, c := range s.Cells {
+		if c.Kind == k && (fewest == 0 || c.Repeats < fewest) {
+			fewest = c.Repeats
+		}
+	}
+	return fewest
 }
 
 // VerdictCounts counts trials by verdict.

@@ -31,6 +31,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.rates(s)
 	p.cells(s)
 	p.labels(s.Labels)
+	p.metrics(s)
 	p.tools(s.Tools)
 	p.findings(s.Findings)
 	p.next()
@@ -325,6 +326,60 @@ func (p *page) labels(ls []eval.LabelStats) {
 			p.blank()
 		}
 		p.line(p.indent(2), text(l.Label+"="+l.Value).pad(names), text("  "), styled(dim, string(l.Kind)).pad(9), text(rate(l.PassRate)))
+	}
+}
+
+// metrics writes those that the suite wants to see, a column for each variant:
+// what was measured, and then what was scored.
+func (p *page) metrics(s eval.Summary) {
+	if len(s.Compared) == 0 {
+		return
+	}
+	var variants, names []string
+	cells := map[string]eval.MetricStats{}
+	scored := false
+	for _, m := range s.Metrics {
+		if !slices.Contains(variants, m.Variant) {
+			variants = append(variants, m.Variant)
+		}
+		scored = scored || m.Metric == "output_tokens" // the last one measured
+		if slices.Contains(s.Compared, m.Metric) || (scored && m.Metric != "output_tokens") {
+			cells[m.Variant+"\x00"+m.Metric] = m
+			if !slices.Contains(names, m.Metric) {
+				names = append(names, m.Metric)
+			}
+		}
+	}
+	width := 0
+	for _, name := range names {
+		width = max(width, wide(Line(name, p.width/2)))
+	}
+	p.blank()
+	head := []part{p.indent(2), styled(dim, "mean of a trial").pad(max(width, 15))}
+	for _, v := range variants {
+		head = append(head, text("  "), styled(dim, v).padLeft(16))
+	}
+	p.line(head...)
+	for _, name := range names {
+		parts := []part{p.indent(2), text(Line(name, p.width/2)).pad(max(width, 15))}
+		for _, v := range variants {
+			parts = append(parts, text("  "), text(metric(cells[v+"\x00"+name])).padLeft(16))
+		}
+		p.line(parts...)
+	}
+}
+
+// metric is a mean, or how many trials nobody has scored.
+func metric(m eval.MetricStats) string {
+	switch {
+	case m.Mean != nil && m.Open > 0:
+		return fmt.Sprintf("%.4g (%d open)", *m.Mean, m.Open)
+	case m.Mean != nil:
+		return fmt.Sprintf("%.4g", *m.Mean)
+	case m.Open > 0:
+		return "unjudged"
+	default:
+		return "·"
 	}
 }
 

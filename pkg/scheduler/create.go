@@ -73,6 +73,8 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Servers: loaded.Suite.Servers, Models: loaded.Suite.Models, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
 		Plan: eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
+		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
+		Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
 	}
 	var blobs []eval.Blob
 	for _, c := range loaded.Suite.Cases {

@@ -67,8 +67,15 @@ func hello(name string, stream bool) string {
 	}
 }
 
+// A reaction is what a client sees of an answer.
+type reaction struct {
+	StatusCode int
+	Header     http.Header
+	body       string
+}
+
 // post asks a server, in a bubble of synctest or out of it: no network is used.
-func post(tb testing.TB, s *Server, path, body string, headers ...string) *http.Response {
+func post(tb testing.TB, s *Server, path, body string, headers ...string) reaction {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), http.MethodPost, path, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -76,16 +83,7 @@ func post(tb testing.TB, s *Server, path, body string, headers ...string) *http.
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	return w.Result()
-}
-
-func bodyOf(tb testing.TB, res *http.Response) string {
-	tb.Helper()
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(res.Body); err != nil {
-		tb.Fatal(err)
-	}
-	return b.String()
+	return reaction{w.Code, w.Header(), w.Body.String()}
 }
 
 // The same conversation in each of the wire formats is the same to the model.
@@ -128,7 +126,7 @@ func TestDecode(t *testing.T) {
 				"X-Evalfarm-Case", h.Get("X-Evalfarm-Case"), "X-Evalfarm-Repeat", h.Get("X-Evalfarm-Repeat"),
 				"X-Evalfarm-Seed", h.Get("X-Evalfarm-Seed"), "X-Evalfarm-Role", h.Get("X-Evalfarm-Role"))
 			if res.StatusCode != http.StatusOK {
-				t.Fatalf("status %d: %s", res.StatusCode, bodyOf(t, res))
+				t.Fatalf("status %d: %s", res.StatusCode, res.body)
 			}
 			got.Messages[0].Text = strings.Replace(got.Messages[0].Text, images[name], "[image]", 1)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -165,7 +163,7 @@ func TestAnswers(t *testing.T) {
 						if got.StatusCode != http.StatusOK {
 							t.Fatalf("status %d", got.StatusCode)
 						}
-						text := bodyOf(t, got)
+						text := got.body
 						if !stream {
 							text = indented(t, text)
 						}
@@ -239,7 +237,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := post(t, New(Options{Model: Say{Text: "never"}}), tt.path, tt.body)
-			body := bodyOf(t, res)
+			body := res.body
 			if res.StatusCode != http.StatusBadRequest || !strings.Contains(strings.ReplaceAll(body, `\"`, `"`), tt.want) {
 				t.Errorf("got %d %s, want 400 with %q", res.StatusCode, body, tt.want)
 			}
@@ -311,7 +309,7 @@ func FuzzCall(f *testing.F) {
 	f.Fuzz(func(t *testing.T, i uint8, body []byte) {
 		name := wireNames[int(i)%len(wireNames)]
 		res := post(t, s, wirePath(name, i&4 != 0), string(body))
-		text := bodyOf(t, res)
+		text := res.body
 		if res.Header.Get("Content-Type") == "application/json" {
 			if !json.Valid([]byte(text)) {
 				t.Fatalf("no JSON: %s", text)

@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +52,7 @@ func (s *Server) serve(format wire, w http.ResponseWriter, r *http.Request) {
 	defer func() { t.close(time.Now(), x.used) }() // also when a cut answer panics
 	x.wire.limits(w.Header(), t.standings, true)
 	x.draw(&c)
-	x.answer(c)
+	x.answer(r.Context(), c)
 }
 
 // read decodes the request and checks what all providers check.
@@ -76,7 +77,7 @@ func (x *exchange) read() (call, error) {
 // draw gives the call its number, and with it what chance has for it.
 func (x *exchange) draw(c *call) {
 	c.number = x.admitted.Add(1)
-	r := rand.New(rand.NewPCG(x.options.Seed, c.number)) //nolint:gosec // G404: repeatable on purpose
+	r := rand.New(rand.NewPCG(x.options.Seed, c.number))
 	x.fault = draw(x.options.Faults, r)
 	x.latency = x.options.Latency.sample(r)
 	if x.fault != "" {
@@ -88,8 +89,7 @@ func (x *exchange) draw(c *call) {
 }
 
 // answer asks the model and sends what it says, or what goes wrong instead.
-func (x *exchange) answer(c call) {
-	ctx := x.r.Context()
+func (x *exchange) answer(ctx context.Context, c call) {
 	if x.fault == FaultHang {
 		<-ctx.Done()
 		return
@@ -103,7 +103,7 @@ func (x *exchange) answer(c call) {
 	}
 	res, err := x.options.Model.Generate(ctx, c.Request)
 	if err != nil {
-		x.failed(err)
+		x.failed(ctx, err)
 		return
 	}
 	x.used = res.Usage
@@ -114,7 +114,7 @@ func (x *exchange) answer(c call) {
 	}
 	var generation time.Duration
 	if tps := x.options.TokensPerSecond; tps > 0 {
-		generation = min(longestLatency, time.Duration(float64(res.Usage.Output)/tps*float64(time.Second)))
+		generation = time.Duration(min(longestLatency.Seconds(), float64(res.Usage.Output)/tps) * float64(time.Second))
 	}
 	out := output{w: x.w, ctx: ctx, fault: x.fault}
 	if c.stream {
@@ -128,10 +128,10 @@ func (x *exchange) answer(c call) {
 }
 
 // failed tells of a model that failed.
-func (x *exchange) failed(err error) {
+func (x *exchange) failed(ctx context.Context, err error) {
 	e, ok := errors.AsType[*llm.Error](err)
 	switch {
-	case x.r.Context().Err() != nil: // nobody is there to tell
+	case ctx.Err() != nil: // nobody is there to tell
 	case !ok:
 		x.fail(failureOf(llm.Network))
 	case e.Kind == llm.RateLimit:

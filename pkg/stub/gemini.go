@@ -229,7 +229,7 @@ func geminiResponse(c call, parts []object, finish string, u eval.Usage) object 
 }
 
 func (gemini) failure(f failure) any {
-	status := "INTERNAL"
+	var status string
 	switch f.kind {
 	case llm.RateLimit, llm.Quota:
 		status = "RESOURCE_EXHAUSTED"
@@ -239,6 +239,8 @@ func (gemini) failure(f failure) any {
 		status = "INVALID_ARGUMENT"
 	case llm.Overloaded:
 		status = "UNAVAILABLE"
+	default:
+		status = "INTERNAL"
 	}
 	e := object{"code": f.status, "message": f.message, "status": status}
 	var details []object

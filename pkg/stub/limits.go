@@ -98,7 +98,7 @@ func (l *limiter) admit(now time.Time, name string, input, output int) (*ticket,
 	defer l.mu.Unlock()
 	a := l.account(now, name)
 	a.fill(now)
-	in, out := float64(input), float64(output)
+	in, out := float64(input), max(0, float64(output)) // a client may ask for less than nothing
 	needs := []struct {
 		bucket *bucket
 		n      float64

@@ -49,6 +49,10 @@ func TestLimiter(t *testing.T) {
 			{0, "a", 1, 0, time.Second, "tokens"},
 			{30 * time.Second, "a", 1000, 1000, 30 * time.Second, "tokens"},
 		}},
+		"less than nothing": {Limits{Tokens: 60}, []step{
+			{0, "a", 60, -1000, 0, ""},
+			{0, "a", 1, -1000, time.Second, "tokens"},
+		}},
 		"the scarcest counts": {Limits{Requests: 60, InputTokens: 60, OutputTokens: 60}, []step{
 			{0, "a", 60, 10, 0, ""},
 			{0, "a", 2, 55, 5 * time.Second, "output-tokens"},
@@ -175,7 +179,7 @@ func TestRetryAfter(t *testing.T) {
 					s := New(Options{Model: Say{Text: "Hi"}, Limits: Limits{Requests: 7}, RetryAfter: way})
 					ask := func() (status int, wait time.Duration, from string, kind llm.Kind) {
 						res := post(t, s, wirePath(wire, false), hello(wire, false))
-						body := []byte(bodyOf(t, res))
+						body := []byte(res.body)
 						wait, from = llm.WaitFrom(res.Header, body, res.StatusCode, time.Now())
 						return res.StatusCode, wait, from, llm.Classify(res.StatusCode, res.Header, body, time.Now()).Kind
 					}

@@ -32,12 +32,11 @@ func (o output) document(v any, generation time.Duration) error {
 	}
 	body := eval.Encode(v)
 	length := len(body)
-	switch o.fault {
-	case FaultMalformed:
-		body = body[:len(body)/2]
+	if o.fault == FaultMalformed || o.fault == FaultCut {
+		body = body[:length/2]
+	}
+	if o.fault == FaultMalformed {
 		length = len(body)
-	case FaultCut:
-		body = body[:len(body)/2]
 	}
 	o.w.Header().Set("Content-Type", "application/json")
 	o.w.Header().Set("Content-Length", strconv.Itoa(length))

@@ -59,7 +59,7 @@ func (f RetryAfter) pick(n uint64) RetryAfter {
 		return RetrySeconds
 	case RetryMixed:
 		ways := retryAfters()
-		return ways[n%uint64(len(ways)-1)]
+		return ways[n%uint64(len(ways)-1)] //nolint:gosec // G115: a length
 	default:
 		return f
 	}
@@ -77,5 +77,6 @@ func (f RetryAfter) header(h http.Header, wait time.Duration, now time.Time) {
 		h.Set("Retry-After", now.Add(wait+time.Second-1).UTC().Truncate(time.Second).Format(http.TimeFormat))
 	case RetryMS:
 		h.Set("Retry-After-Ms", strconv.FormatFloat(math.Ceil(wait.Seconds()*1000), 'f', 0, 64))
+	default: // elsewhere, or not at all
 	}
 }

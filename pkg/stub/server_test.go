@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := post(t, s, tt.path, tt.body, tt.header, tt.value)
-			body := bodyOf(t, res)
+			body := res.body
 			if res.StatusCode != tt.want {
 				t.Fatalf("got %d %s, want %d", res.StatusCode, body, tt.want)
 			}
@@ -72,7 +72,7 @@ func TestModels(t *testing.T) {
 func TestNoSuchPath(t *testing.T) {
 	s := New(Options{Model: Say{Text: "Hi"}})
 	res := post(t, s, "/v1/embeddings", "{}")
-	if body := bodyOf(t, res); res.StatusCode != http.StatusNotFound || unmarshal(body) != nil {
+	if body := res.body; res.StatusCode != http.StatusNotFound || unmarshal(body) != nil {
 		t.Errorf("got %d %s, want 404 with JSON", res.StatusCode, body)
 	}
 	if got := s.Stats().Requests["/"]; got[404] != 1 {
@@ -83,8 +83,8 @@ func TestNoSuchPath(t *testing.T) {
 // The compatible face of Gemini is the same as OpenAI's own.
 func TestGeminiOpenAI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		one := bodyOf(t, post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1beta/openai/chat/completions", hello("chat", false)))
-		two := bodyOf(t, post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1/chat/completions", hello("chat", false)))
+		one := post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1beta/openai/chat/completions", hello("chat", false)).body
+		two := post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1/chat/completions", hello("chat", false)).body
 		if one != two || !strings.Contains(one, "Hi") {
 			t.Errorf("got %s, want %s", one, two)
 		}
@@ -119,7 +119,7 @@ func TestModelFails(t *testing.T) {
 					return llm.Response{}, &llm.Error{Kind: kind, Wait: 1500 * time.Millisecond}
 				}), RetryAfter: RetryMS})
 				res := post(t, s, wirePath(wire, false), hello(wire, false))
-				body := bodyOf(t, res)
+				body := res.body
 				e := llm.Classify(res.StatusCode, res.Header, []byte(body), epoch)
 				want := time.Duration(0)
 				if kind == llm.RateLimit {
@@ -135,7 +135,7 @@ func TestModelFails(t *testing.T) {
 		s := New(Options{Model: modelFunc(func(context.Context, llm.Request) (llm.Response, error) {
 			return llm.Response{}, errors.New("a bug")
 		})})
-		if res := post(t, s, wirePath("chat", false), hello("chat", false)); res.StatusCode != 500 {
+		if res := post(t, s, wirePath("chat", false), hello("chat", false)); res.StatusCode != http.StatusInternalServerError {
 			t.Errorf("got %d, want 500", res.StatusCode)
 		}
 	})
@@ -253,7 +253,7 @@ func TestServe(t *testing.T) {
 	go func() { served <- s.Serve(ctx, l) }()
 	asked := make(chan error)
 	go func() {
-		res, err := http.Post("http://"+l.Addr().String()+"/v1/messages", "application/json", strings.NewReader(hello("messages", false))) //nolint:noctx // a test
+		res, err := http.Post("http://"+l.Addr().String()+"/v1/messages", "application/json", strings.NewReader(hello("messages", false)))
 		if err == nil {
 			_, _ = io.Copy(io.Discard, res.Body)
 			res.Body.Close()

@@ -52,7 +52,7 @@ func (b *build) addCase(f *caseFile, c eval.Case) {
 func (b *build) testCase(f *caseFile) eval.Case {
 	at := f.Node()
 	c := eval.Case{
-		ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Servers: b.serversOf(f), Labels: b.labels(f),
+		ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Servers: b.serversOf(f), Namespaced: len(f.Servers) > 0, Labels: b.labels(f),
 		Vars: b.values(f.Vars), Limits: b.limits(f.Limits),
 	}
 	if b.file.Defaults != nil {

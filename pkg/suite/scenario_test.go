@@ -60,7 +60,7 @@ func TestScenario(t *testing.T) {
 		Models:  map[string]eval.Model{"m": {Provider: eval.ProviderOpenAI, Model: "x"}},
 		Cases: []eval.Case{{
 			ID: "find_tool", Title: "Find {{a tool}}", Kind: eval.KindAgent, Tags: []string{"search", "files"},
-			Servers: []string{"proxy", "other_one"}, Model: "m",
+			Servers: []string{"proxy", "other_one"}, Namespaced: true, Model: "m",
 			Prompt: "file://x {{{{7*7}} ${{{{ env.X }}",
 			Checks: []eval.Check{
 				{ID: "trajectory", Threshold: ptr(0.8), Trajectory: &eval.TrajectoryCheck{Match: eval.MatchAligned, Calls: []eval.CallPattern{

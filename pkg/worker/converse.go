@@ -105,8 +105,11 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 					tools = s.Tools
 				}
 			}
-			c := eval.Case{ID: at.c.ID, Steps: []eval.Step{step}}
-			return agent.Script{}.Run(ctx, c, at.lookup, tools).Scores[0]
+			done := agent.Script{}.Run(ctx, eval.Case{ID: at.c.ID, Steps: []eval.Step{step}}, at.lookup, tools)
+			if len(done.Scores) == 0 { // it was cancelled
+				return eval.Score{Reason: done.Reason, Message: done.Message}
+			}
+			return done.Scores[0]
 		},
 	}
 	subject := score.Subject{
