@@ -45,6 +45,9 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 	broken = append(broken, agent.broken...)
 	open = append(open, agent.open...)
 	notes = append(notes, agent.notes...)
+	if s.Incomparable != "" {
+		notes = append(notes, s.Incomparable)
+	}
 	if fewest := s.Repeats(eval.KindAgent); fewest > 0 && fewest < snap.MinRepeats {
 		notes = append(notes, fmt.Sprintf("%d repeats, of at least %d that the suite asks for: nothing may be claimed about the choice of tools", fewest, snap.MinRepeats))
 	}

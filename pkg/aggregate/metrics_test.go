@@ -76,3 +76,35 @@ func TestMetricsAndLabels(t *testing.T) {
 		t.Errorf("usage %+v, want that of four agent trials", s.Usage)
 	}
 }
+
+func TestConditionsThatDifferInMoreAreNotCompared(t *testing.T) {
+	snap := eval.Snapshot{
+		Metrics: []string{"invalid_calls"}, Controlled: []string{"model", "catalog_fingerprint"},
+		Variants: []eval.Variant{eval.NewVariant(map[string]string{"loading": "eager"}), eval.NewVariant(map[string]string{"loading": "search"})},
+		Cases:    []eval.CaseRef{{ID: "c", Kind: eval.KindAgent}},
+		Plan:     eval.Plan{Cells: []eval.Cell{{Variant: 0, Repeats: 1}, {Variant: 1, Repeats: 1}}},
+	}
+	for _, tt := range []struct {
+		name   string
+		prints [2]string
+		want   bool
+	}{{"the same listing", [2]string{"sha256:a", "sha256:a"}, true}, {"another listing", [2]string{"sha256:a", "sha256:b"}, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := Summarize(eval.Run{}, snap, func(fn func(store.Row) error) error {
+				for ordinal, print := range tt.prints {
+					r := eval.Result{Verdict: eval.Pass, Listing: &eval.Listing{Fingerprint: print}}
+					if err := fn(store.Row{Ordinal: ordinal, Result: r}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if compared := len(s.Compared) > 0; compared != tt.want || (s.Incomparable == "") != tt.want {
+				t.Errorf("compared %t, because of %q; want %t", compared, s.Incomparable, tt.want)
+			}
+		})
+	}
+}

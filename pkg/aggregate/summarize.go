@@ -44,6 +44,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	t := tools{}
 	f := findings{}
 	m := metrics{}
+	k := controls{}
 	order := eval.NewOrder(snap.Plan)
 	err := each(func(r store.Row) error {
 		i, repeat, err := order.At(r.Ordinal)
@@ -54,6 +55,9 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		t.add(r.Result.Tools)
 		f.add(r)
 		m.add(cells[i].stats, r.Result)
+		if cells[i].stats.Kind == eval.KindAgent {
+			k.add(snap.Variants[snap.Plan.Cells[i].Variant], r.Result)
+		}
 		s.Usage = s.Usage.Add(r.Result.Usage)
 		s.UserUsage = s.UserUsage.Add(r.Result.UserUsage)
 		s.JudgeUsage = s.JudgeUsage.Add(r.Result.JudgeUsage)
@@ -82,7 +86,10 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	s.Tools, s.Latency = t.finish()
 	s.Findings = f.finish()
 	s.Labels = l.finish()
-	s.Metrics, s.Compared = m.finish(), snap.Metrics
+	s.Metrics = m.finish()
+	if s.Incomparable = k.refuse(snap); s.Incomparable == "" {
+		s.Compared = snap.Metrics
+	}
 	return s, nil
 }
 

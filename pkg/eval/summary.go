@@ -35,11 +35,14 @@ type Summary struct {
 	// to see of each variant.
 	Metrics  []MetricStats `json:"metrics,omitempty"`
 	Compared []string      `json:"compared,omitempty"`
-	Findings []Finding     `json:"findings,omitempty"`
-	Git      *Git          `json:"git,omitempty"`
-	Version  string        `json:"version"`
-	Started  time.Time     `json:"started"`
-	Finished time.Time     `json:"finished"`
+	// Incomparable is why the variants cannot be compared although the suite wants
+	// it.
+	Incomparable string    `json:"incomparable,omitempty"`
+	Findings     []Finding `json:"findings,omitempty"`
+	Git          *Git      `json:"git,omitempty"`
+	Version      string    `json:"version"`
+	Started      time.Time `json:"started"`
+	Finished     time.Time `json:"finished"`
 }
 
 // Repeats is the smallest number of repeats of any cell of a kind, 0 if there is

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/agent"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/score"
 )
@@ -32,6 +33,7 @@ func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
 		return
 	}
 	done := loop.Run(ctx, task)
+	done.Trajectory.Listing = listed(task)
 	if done.Verdict == "" || done.Verdict == eval.Fail {
 		w.score(ctx, at, task, &done)
 	}
@@ -43,6 +45,35 @@ func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
 		done.Trajectory.Server, done.Trajectory.Servers = atts[0].Session().Info(), nil
 	}
 	w.report(ctx, at, done, atts, r)
+}
+
+// A listener keeps what a server said of its tools.
+type listener struct {
+	*client.Attachment
+	pages []eval.JSON
+}
+
+// ListTools implements [agent.Tools].
+func (l *listener) ListTools(ctx context.Context) ([]eval.JSON, eval.Outcome) {
+	pages, outcome := l.Attachment.ListTools(ctx)
+	l.pages = pages
+	return pages, outcome
+}
+
+// listed summarizes the tools of all servers of a task, which tells whether two
+// trials had the same before them. Nil: no server has listed any.
+func listed(task agent.Task) *eval.Listing {
+	var servers [][]eval.JSON
+	for _, s := range task.Servers {
+		if l, ok := s.Tools.(*listener); ok && len(l.pages) > 0 {
+			servers = append(servers, l.pages)
+		}
+	}
+	if len(servers) == 0 {
+		return nil
+	}
+	l := catalog.Summarize(servers...)
+	return &l
 }
 
 // task is what the loop is to do, without the servers.
@@ -86,7 +117,7 @@ func (w *Worker) openAll(ctx context.Context, at *place, task *agent.Task) ([]*c
 			return atts, err
 		}
 		atts = append(atts, att)
-		task.Servers = append(task.Servers, agent.Server{Name: name, Tools: att, UnderTest: set.spec.Server.UnderTest})
+		task.Servers = append(task.Servers, agent.Server{Name: name, Tools: &listener{Attachment: att}, UnderTest: set.spec.Server.UnderTest})
 	}
 	return atts, nil
 }

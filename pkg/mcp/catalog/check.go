@@ -52,6 +52,16 @@ func Check(pages []eval.JSON, spec eval.Catalog) (eval.Listing, []eval.Score) {
 	return eval.Listing{Tools: len(l.tools), ContextTokens: l.contextTokens(), Fingerprint: l.fingerprint()}, scores
 }
 
+// Summarize counts and fingerprints the listings of one or more servers, each
+// given as the raw result of every tools/list page, as if they were one.
+func Summarize(servers ...[]eval.JSON) eval.Listing {
+	var all listing
+	for _, pages := range servers {
+		all.tools = append(all.tools, read(pages).tools...)
+	}
+	return eval.Listing{Tools: len(all.tools), ContextTokens: all.contextTokens(), Fingerprint: all.fingerprint()}
+}
+
 // score decides one rule.
 func (r rule) score(l listing, spec eval.Catalog) []eval.Score {
 	offences := r.find(l, spec)
