@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/match"
 )
@@ -18,8 +19,8 @@ const (
 
 // collect follows the pages of a list and returns an answer whose value is all
 // their items and whose text is that of all pages.
-func (r *run) collect(ctx context.Context, s eval.Step, turn *eval.Turn) (answer, *failure) {
-	all := answer{outcome: eval.Outcome{Kind: eval.OutcomeOK}, structured: true}
+func (r *run) collect(ctx context.Context, s eval.Step, turn *eval.Turn) (answer.Answer, *failure) {
+	all := answer.Answer{Outcome: eval.Outcome{Kind: eval.OutcomeOK}, Structured: true}
 	items := []any{}
 	cursors := map[string]bool{}
 	pages := cmp.Or(s.Collect.Max, defaultPages)
@@ -28,19 +29,19 @@ func (r *run) collect(ctx context.Context, s eval.Step, turn *eval.Turn) (answer
 			return all, failf(eval.ReasonPagesEndless, "want an end after at most %d pages, got a cursor for another one", pages)
 		}
 		a, failed := r.request(ctx, s, turn, false)
-		if failed != nil || a.rejected() {
+		if failed != nil || a.Rejected() {
 			return a, failed
 		}
-		more, failed := itemsOf(s.Collect.Items, a.value, page)
+		more, failed := itemsOf(s.Collect.Items, a.Value, page)
 		if failed != nil {
 			return a, failed
 		}
 		items = append(items, more...)
 		if page > 1 {
-			all.text += "\n"
+			all.Text += "\n"
 		}
-		all.text += a.text
-		cursor, ok, err := match.Get(a.value, s.Collect.Next)
+		all.Text += a.Text
+		cursor, ok, err := match.Get(a.Value, s.Collect.Next)
 		if err != nil {
 			return a, failf(eval.ReasonFarm, "collect: %v", err)
 		}
@@ -54,7 +55,7 @@ func (r *run) collect(ctx context.Context, s eval.Step, turn *eval.Turn) (answer
 		cursors[key] = true
 		s.Arguments = withCursor(s.Arguments, cmp.Or(s.Collect.Argument, defaultArgument), cursor)
 	}
-	all.value, all.blocksValue = items, items
+	all.Value, all.BlocksValue = items, items
 	if failed := unique(s.Collect.Unique, items); failed != nil {
 		return all, failed
 	}

@@ -213,6 +213,9 @@ func (c *conversation) find(code, detail string) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
+// maxMessage bounds a text of somebody else inside a message, in bytes.
+const maxMessage = 300
+
 // clip bounds a text of somebody else inside a message.
 func clip(text string) string {
 	if len(text) <= maxMessage {

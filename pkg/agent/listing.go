@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 )
@@ -30,7 +31,7 @@ func (c *conversation) readListing(server *Server, pages []eval.JSON) []*offered
 				problem = "another tool has its name"
 			}
 			if problem != "" {
-				c.find("tool_left_out", fmt.Sprintf("server %s: tool %s: %s", server.Name, quote(t.Tool), problem))
+				c.find("tool_left_out", fmt.Sprintf("server %s: tool %s: %s", server.Name, answer.Quote(t.Tool), problem))
 				continue
 			}
 			seen[t.Tool] = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
@@ -27,7 +28,7 @@ func (c *conversation) has(listed []*offered) bool {
 			verdict = eval.Fail
 		}
 		c.stop(eval.StopNotStarted)
-		return c.decide(verdict, eval.ReasonMissingTool, fmt.Sprintf("no server lists the tool %s, which the case wants called", quote(name)))
+		return c.decide(verdict, eval.ReasonMissingTool, fmt.Sprintf("no server lists the tool %s, which the case wants called", answer.Quote(name)))
 	}
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/bm25"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
@@ -75,7 +76,7 @@ func (c *conversation) notListed(ctx context.Context, server *Server, o eval.Out
 		c.cancelled()
 		return false
 	case o.Kind != eval.OutcomeFailed:
-		reason, message = eval.ReasonUnexpectedError, "the rejection "+quote(read(o).complaint())
+		reason, message = eval.ReasonUnexpectedError, "the rejection "+answer.Quote(answer.Read(o).Complaint())
 	}
 	c.stop(eval.StopNotStarted)
 	return c.decide(server.verdict(reason), reason, clip(fmt.Sprintf("server %s: tools/list: %s", server.Name, message)))
@@ -138,7 +139,7 @@ func (c *conversation) describe(listed []*offered) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.task.Settings.Descriptions)) {
 		if !used[key] {
-			c.find("unused_description", "no tool for the description of "+quote(key))
+			c.find("unused_description", "no tool for the description of "+answer.Quote(key))
 		}
 	}
 }
@@ -200,7 +201,7 @@ func (o *offer) unknown(name string) string {
 	if more := len(known) - most; more > 0 {
 		known = append(known[:most], fmt.Sprintf("and %d more", more))
 	}
-	text := fmt.Sprintf("There is no tool %s; nothing was called.", visible(quote(name)))
+	text := fmt.Sprintf("There is no tool %s; nothing was called.", visible(answer.Quote(name)))
 	if o.index != nil {
 		return text + " Find tools with " + o.shown[0].Name + "."
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/match"
 )
@@ -17,7 +18,7 @@ const (
 
 // poll makes a step's request until a value appears and returns the answer that
 // has it. A rejection is returned at once: polling on would hide it.
-func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer, *failure) {
+func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer.Answer, *failure) {
 	until := s.RepeatUntil
 	wanted := operand(until.Equals)
 	calls := cmp.Or(until.Max, defaultPolls)
@@ -25,14 +26,14 @@ func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer, *
 	for i := range calls {
 		if i > 0 {
 			if failed := r.wait(ctx, cmp.Or(until.Every, defaultPollEvery)); failed != nil {
-				return answer{}, failed
+				return answer.Answer{}, failed
 			}
 		}
 		a, failed := r.request(ctx, s, turn, i > 0)
-		if failed != nil || a.rejected() {
+		if failed != nil || a.Rejected() {
 			return a, failed
 		}
-		seen, found, err := match.Get(a.value, until.Path)
+		seen, found, err := match.Get(a.Value, until.Path)
 		switch {
 		case err != nil:
 			return a, failf(eval.ReasonFarm, "repeat_until: %v", err)
@@ -41,10 +42,10 @@ func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer, *
 		case found:
 			last = failf(eval.ReasonPollExhausted, "%s: want %s, got %s at call %d of %d", until.Path, match.Show(wanted), match.Show(seen), i+1, calls).showing(wanted, seen)
 		default:
-			last = failf(eval.ReasonPollExhausted, "%s: want %s, got no such field at call %d of %d", until.Path, match.Show(wanted), i+1, calls).showing(wanted, a.value)
+			last = failf(eval.ReasonPollExhausted, "%s: want %s, got no such field at call %d of %d", until.Path, match.Show(wanted), i+1, calls).showing(wanted, a.Value)
 		}
 	}
-	return answer{}, last
+	return answer.Answer{}, last
 }
 
 // wait sits out the time between two polls.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
@@ -42,7 +43,7 @@ func present(o eval.Outcome, limit int) shown {
 			parts = []part{note("The tool failed and did not say why.")}
 		}
 	case eval.OutcomeProtocolError:
-		parts = []part{note(fmt.Sprintf("Error %d:", o.Error.Code)), {text: read(o).complaint()}}
+		parts = []part{note(fmt.Sprintf("Error %d:", o.Error.Code)), {text: answer.Read(o).Complaint()}}
 	default:
 		parts = []part{note(noAnswer(o.Reason))}
 	}
@@ -134,18 +135,18 @@ func partsOf(raw eval.JSON) ([]part, error) {
 		Structured eval.JSON   `json:"structuredContent"`
 	}
 	if err := eval.DecodeExact(raw, &result); err != nil {
-		return nil, plain(err, "result")
+		return nil, answer.Plain(err, "result")
 	}
 	var parts []part
 	hasText := false
 	for i, raw := range append(result.Content, result.Contents...) {
 		var b block
 		if err := eval.DecodeExact(raw, &b); err != nil {
-			return nil, plain(err, fmt.Sprintf("block %d", i+1))
+			return nil, answer.Plain(err, fmt.Sprintf("block %d", i+1))
 		}
 		shown, err := b.parts(len(raw), len(result.Contents) == 1)
 		if err != nil {
-			return nil, plain(err, fmt.Sprintf("block %d", i+1))
+			return nil, answer.Plain(err, fmt.Sprintf("block %d", i+1))
 		}
 		parts = append(parts, shown...)
 		for _, p := range shown {
@@ -155,7 +156,7 @@ func partsOf(raw eval.JSON) ([]part, error) {
 	if s := result.Structured; !hasText && len(s) > 0 && string(s) != "null" {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, s); err != nil {
-			return nil, plain(err, "structuredContent")
+			return nil, answer.Plain(err, "structuredContent")
 		}
 		parts = append(parts, part{text: compact.String()})
 	}

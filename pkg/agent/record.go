@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 )
@@ -44,7 +45,7 @@ func (in *invocation) made() bool { return in.call.Invalid == "" && in.call.Meth
 func (c *conversation) show(in *invocation) (string, bool) {
 	o := in.call.Outcome
 	s := present(o, c.task.Settings.ToolOutputBytes)
-	where := fmt.Sprintf("turn %d, server %s, %s", len(c.done.Trajectory.Turns), in.server.Name, quote(in.call.Tool+in.call.URI))
+	where := fmt.Sprintf("turn %d, server %s, %s", len(c.done.Trajectory.Turns), in.server.Name, answer.Quote(in.call.Tool+in.call.URI))
 	if o.Kind == eval.OutcomeFailed {
 		c.find(string(o.Reason), fmt.Sprintf("%s: %s", where, clip(o.Detail)))
 	}
@@ -53,7 +54,7 @@ func (c *conversation) show(in *invocation) (string, bool) {
 	}
 	if s.injected != "" {
 		c.done.Counts.Injections++
-		c.find("injection", fmt.Sprintf("%s: the answer tries to instruct: %s", where, quote(s.injected)))
+		c.find("injection", fmt.Sprintf("%s: the answer tries to instruct: %s", where, answer.Quote(s.injected)))
 	}
 	if s.cut > 0 {
 		in.call.CutBytes = s.cut
@@ -81,7 +82,7 @@ func (c *conversation) count(in *invocation) {
 		if c.failed[in.name] {
 			counts.Retries++
 		}
-		if o.Kind != eval.OutcomeOK && read(o).invalidArguments() {
+		if o.Kind != eval.OutcomeOK && answer.Read(o).InvalidArguments() {
 			counts.InvalidArguments++
 		}
 		c.done.Tools = append(c.done.Tools, eval.ToolUse{Tool: c.label(in), LatencyMS: o.LatencyMS, Error: o.Kind != eval.OutcomeOK})

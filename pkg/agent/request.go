@@ -3,19 +3,20 @@ package agent
 import (
 	"context"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
 // request makes one request of a step, records it and reads the answer. A
 // rejection is an answer; a failure is anything that is none.
-func (r *run) request(ctx context.Context, s eval.Step, turn *eval.Turn, poll bool) (answer, *failure) {
+func (r *run) request(ctx context.Context, s eval.Step, turn *eval.Turn, poll bool) (answer.Answer, *failure) {
 	if failed := r.interrupted(ctx); failed != nil {
-		return answer{}, failed
+		return answer.Answer{}, failed
 	}
 	if limit := r.c.Limits.ToolCalls; s.Call != "" && limit > 0 && r.done.Counts.ToolCalls >= limit {
 		r.stop(eval.StopToolCallLimit)
 		r.over = failf(eval.ReasonLimit, "the trial's limit of %d tool calls is reached", limit)
-		return answer{}, r.over
+		return answer.Answer{}, r.over
 	}
 	call := eval.ToolCall{Tool: s.Call, URI: s.Read, Arguments: s.Arguments, Poll: poll}
 	if s.Call != "" {
@@ -26,12 +27,12 @@ func (r *run) request(ctx context.Context, s eval.Step, turn *eval.Turn, poll bo
 		call.Outcome = r.tools.Read(ctx, s.Read)
 	}
 	turn.Calls = append(turn.Calls, call)
-	a := read(call.Outcome)
+	a := answer.Read(call.Outcome)
 	r.count(call, a, !wantsUnknownTool(s))
 	switch call.Outcome.Kind {
 	case eval.OutcomeOK, eval.OutcomeToolError, eval.OutcomeProtocolError:
-		if a.unreadable != nil {
-			return a, failf(eval.ReasonProtocolViolation, "the result cannot be read: %v", a.unreadable)
+		if a.Unreadable != nil {
+			return a, failf(eval.ReasonProtocolViolation, "the result cannot be read: %v", a.Unreadable)
 		}
 		return a, nil
 	default:
@@ -41,7 +42,7 @@ func (r *run) request(ctx context.Context, s eval.Step, turn *eval.Turn, poll bo
 
 // count adds a request to the trial's counts. Listed says that the server knows
 // the tool, so that what it rejects is the arguments.
-func (r *run) count(call eval.ToolCall, a answer, listed bool) {
+func (r *run) count(call eval.ToolCall, a answer.Answer, listed bool) {
 	counts, o := &r.done.Counts, call.Outcome
 	failed := o.Kind != eval.OutcomeOK
 	if call.Tool != "" {
@@ -50,7 +51,7 @@ func (r *run) count(call eval.ToolCall, a answer, listed bool) {
 		if r.failedTool == call.Tool {
 			counts.Retries++
 		}
-		if listed && a.invalidArguments() {
+		if listed && a.InvalidArguments() {
 			counts.InvalidArguments++
 		}
 	} else {

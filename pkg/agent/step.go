@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/match"
 )
@@ -28,7 +29,7 @@ func (r *run) step(ctx context.Context, s eval.Step) eval.Score {
 		return score
 	}
 	score.Reason, score.Message = failed.reason, failed.message
-	score.Expected, score.Actual = cut(failed.expected), cut(failed.actual)
+	score.Expected, score.Actual = answer.Cut(failed.expected), answer.Cut(failed.actual)
 	return score
 }
 
@@ -60,9 +61,9 @@ func (r *run) listed(ctx context.Context, s eval.Step) *failure {
 		failed := r.noValue(ctx, outcome)
 		return failf(failed.reason, "not called: tools/list: %s", failed.message)
 	case has && wantUnknown:
-		return failf(eval.ReasonWrongError, "not called: want tool %s to be unknown, but the listing has it", quote(s.Call))
+		return failf(eval.ReasonWrongError, "not called: want tool %s to be unknown, but the listing has it", answer.Quote(s.Call))
 	case !has && !wantUnknown:
-		return failf(eval.ReasonMissingTool, "not called: the listing has no tool %s", quote(s.Call))
+		return failf(eval.ReasonMissingTool, "not called: the listing has no tool %s", answer.Quote(s.Call))
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func wantsUnknownTool(s eval.Step) bool {
 
 // carryOut makes the requests of a step and judges the answer.
 func (r *run) carryOut(ctx context.Context, s eval.Step, turn *eval.Turn) *failure {
-	var a answer
+	var a answer.Answer
 	var failed *failure
 	switch {
 	case s.Collect != nil:
@@ -89,8 +90,8 @@ func (r *run) carryOut(ctx context.Context, s eval.Step, turn *eval.Turn) *failu
 	if s.ExpectError != nil {
 		return rejection(*s.ExpectError, a)
 	}
-	if a.rejected() {
-		return failf(eval.ReasonUnexpectedError, "want an answer, got the rejection %s", quote(a.complaint())).showing(wantOf(s), a.complaint())
+	if a.Rejected() {
+		return failf(eval.ReasonUnexpectedError, "want an answer, got the rejection %s", answer.Quote(a.Complaint())).showing(wantOf(s), a.Complaint())
 	}
 	failures := expectations(s, a)
 	return merge(append(failures, r.extract(s, a)...))
@@ -108,16 +109,16 @@ func wantOf(s eval.Step) any {
 
 // extract puts values of the answer into variables, also when an expectation
 // failed: the later steps say more with them than without.
-func (r *run) extract(s eval.Step, a answer) []*failure {
+func (r *run) extract(s eval.Step, a answer.Answer) []*failure {
 	var failures []*failure
 	for _, name := range slices.Sorted(maps.Keys(s.Extract)) {
-		value, ok, err := match.Get(a.value, s.Extract[name])
+		value, ok, err := match.Get(a.Value, s.Extract[name])
 		switch {
 		case err != nil:
 			failures = append(failures, failf(eval.ReasonExtractMissing, "extract %s: %v", name, err))
 		case !ok:
-			f := failf(eval.ReasonExtractMissing, "extract %s: nothing at %s in %s", name, s.Extract[name], match.Show(a.value))
-			failures = append(failures, f.showing(map[string]any{s.Extract[name]: map[string]any{"$any": true}}, a.value))
+			f := failf(eval.ReasonExtractMissing, "extract %s: nothing at %s in %s", name, s.Extract[name], match.Show(a.Value))
+			failures = append(failures, f.showing(map[string]any{s.Extract[name]: map[string]any{"$any": true}}, a.Value))
 		default:
 			r.extracted[name] = eval.Encode(value)
 		}
@@ -158,8 +159,8 @@ func (r *run) noValue(ctx context.Context, o eval.Outcome) *failure {
 		}
 		return failed
 	default:
-		a := read(o)
-		return failf(eval.ReasonUnexpectedError, "want an answer, got the rejection %s", quote(a.complaint()))
+		a := answer.Read(o)
+		return failf(eval.ReasonUnexpectedError, "want an answer, got the rejection %s", answer.Quote(a.Complaint()))
 	}
 }
 

@@ -47,14 +47,14 @@ func Read(o eval.Outcome) Answer {
 		StructuredContent eval.JSON   `json:"structuredContent"`
 	}
 	if err := eval.DecodeExact(o.Result, &result); err != nil {
-		a.Unreadable = plain(err, "result")
+		a.Unreadable = Plain(err, "result")
 		return a
 	}
 	values, texts := []any{}, []string{}
 	for _, raw := range append(result.Content, result.Contents...) {
 		value, text, err := readBlock(raw)
 		if err != nil {
-			a.Unreadable = plain(err, fmt.Sprintf("block %d", len(values)+1))
+			a.Unreadable = Plain(err, fmt.Sprintf("block %d", len(values)+1))
 			return a
 		}
 		values = append(values, value)
@@ -98,8 +98,8 @@ func readBlock(raw eval.JSON) (any, *string, error) {
 	}
 }
 
-// plain says what is wrong with a result without the names of Go types.
-func plain(err error, where string) error {
+// Plain says what is wrong with a result without the names of Go types.
+func Plain(err error, where string) error {
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: unexpected %s", strings.TrimSuffix(where+"."+mistyped.Field, "."), mistyped.Value)
 	}

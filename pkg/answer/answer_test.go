@@ -76,6 +76,31 @@ func TestUnlike(t *testing.T) {
 	}
 }
 
+func TestInvalidArguments(t *testing.T) {
+	says := func(kind eval.OutcomeKind, text string) eval.Outcome {
+		return eval.Outcome{Kind: kind, Result: eval.Encode(map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}})}
+	}
+	tests := []struct {
+		name    string
+		outcome eval.Outcome
+		want    bool
+	}{
+		{name: "a JSON-RPC error", outcome: eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32602}}, want: true},
+		{name: "another JSON-RPC error", outcome: eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: -32603}}},
+		{name: "a result that quotes one", outcome: says(eval.OutcomeToolError, "MCP error -32602: x"), want: true},
+		{name: "a result in a validator's words", outcome: says(eval.OutcomeToolError, "Input validation error: x"), want: true},
+		{name: "another refusal", outcome: says(eval.OutcomeToolError, "no such order")},
+		{name: "an answer that quotes one", outcome: says(eval.OutcomeOK, "MCP error -32602: x")},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := answer.Read(test.outcome).InvalidArguments(); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
 func TestWanted(t *testing.T) {
 	want := `a JSON-RPC error with code -1 that contains "x"`
 	if got := answer.Wanted(eval.ExpectError{Kind: eval.ErrorProtocol, Code: new(-1), Contains: "x"}); got != want {

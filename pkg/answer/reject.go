@@ -7,6 +7,9 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
+// codeInvalidParams is JSON-RPC's (section 5.1 of its specification).
+const codeInvalidParams = -32602
+
 // Unlike compares an answer with the rejection that is wanted. It returns why it
 // is none and what came instead, in words; the empty reason means that it is it.
 func (a Answer) Unlike(want eval.ExpectError) (eval.Reason, string) {
@@ -53,4 +56,22 @@ func Wanted(want eval.ExpectError) string {
 		words += " that contains " + Quote(want.Contains)
 	}
 	return words
+}
+
+// InvalidArguments says whether a rejection of a tool call blames its arguments.
+// Servers say so in three ways: a JSON-RPC error, a result with isError that
+// quotes one (TypeScript SDK 1.x), and one in the words of the SDKs' validators.
+func (a Answer) InvalidArguments() bool {
+	switch a.Outcome.Kind {
+	case eval.OutcomeProtocolError:
+		return a.Outcome.Error != nil && a.Outcome.Error.Code == codeInvalidParams
+	case eval.OutcomeToolError:
+		for _, sign := range []string{"-32602", "Input validation error", "Invalid arguments"} {
+			if strings.Contains(a.Text, sign) {
+				return true
+			}
+		}
+	default: // no rejection
+	}
+	return false
 }
