@@ -11,15 +11,15 @@ import (
 // controls gathers what must be equal between conditions that are compared. Most
 // of it is equal within one run, which froze the model, its sampling, the prompt
 // and the limits; what the servers list is theirs, and may change.
-type controls map[string]map[string]bool // fingerprints by the conditions' other axes
+type controls map[string]map[string]bool // fingerprints by case and the conditions' other axes
 
-func (c controls) add(v eval.Variant, r eval.Result) {
+func (c controls) add(of eval.CaseRef, v eval.Variant, r eval.Result) {
 	if r.Listing == nil || r.Listing.Fingerprint == "" {
 		return
 	}
 	others := maps.Clone(v.Axes)
 	delete(others, eval.AxisLoading)
-	key := eval.NewVariant(others).ID
+	key := of.ID + " [" + eval.NewVariant(others).ID + "]"
 	if c[key] == nil {
 		c[key] = map[string]bool{}
 	}

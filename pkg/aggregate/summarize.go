@@ -56,7 +56,8 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		f.add(r)
 		m.add(cells[i].stats, r.Result)
 		if cells[i].stats.Kind == eval.KindAgent {
-			k.add(snap.Variants[snap.Plan.Cells[i].Variant], r.Result)
+			at := snap.Plan.Cells[i]
+			k.add(snap.Cases[at.Case], snap.Variants[at.Variant], r.Result)
 		}
 		s.Usage = s.Usage.Add(r.Result.Usage)
 		s.UserUsage = s.UserUsage.Add(r.Result.UserUsage)
