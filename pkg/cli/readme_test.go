@@ -8,11 +8,14 @@ import (
 	"testing"
 )
 
+// named is a file that says its name in its first line.
+var named = regexp.MustCompile(`^# ([a-z]+\.yaml)\n`)
+
 var fence = regexp.MustCompile("(?ms)^```(sh|yaml)\n(.*?)^```$")
 
 // TestDocsCommands runs the shell commands of the pages that a newcomer reads,
-// each page in a copy of what it has just told to save as suite.yaml, and wants
-// none to fail.
+// each page in a copy of what it has just told to save as suite.yaml, or under the
+// name in a first comment, and wants none to fail.
 func TestDocsCommands(t *testing.T) {
 	for _, page := range []string{"README.md", "docs/suite.md"} {
 		t.Run(page, func(t *testing.T) {
@@ -38,7 +41,9 @@ func TestDocsCommands(t *testing.T) {
 			ran := 0
 			for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
 				if m[1] == "yaml" {
-					if strings.HasPrefix(m[2], "version:") {
+					if name := named.FindStringSubmatch(m[2]); name != nil {
+						s.file(name[1], m[2])
+					} else if strings.HasPrefix(m[2], "version:") {
 						s.file("suite.yaml", m[2])
 					}
 					continue
