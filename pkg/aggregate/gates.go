@@ -20,6 +20,7 @@ import (
 // An interrupt by a signal is not decided here: the process that got it knows.
 func Decide(s *eval.Summary, snap eval.Snapshot) {
 	var failed, broken, open, notes []string
+	s.Tolerated = nil
 	for _, kind := range []eval.Kind{eval.KindScript, eval.KindCatalog} {
 		c := s.Kinds[kind].Counts
 		if c.Fail > 0 {
@@ -29,6 +30,7 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 			case !loose:
 				failed = append(failed, said)
 			case holds(share, rule):
+				s.Tolerated = append(s.Tolerated, kind)
 				notes = append(notes, fmt.Sprintf("%s; pass_rate %.4g satisfies %s %g", said, share, rule.Op, rule.Bound))
 			default:
 				failed = append(failed, fmt.Sprintf("%s; pass_rate %.4g, want %s %g", said, share, rule.Op, rule.Bound))
@@ -41,7 +43,11 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, c.Total()))
 		}
 	}
-	agent := decideAgents(s.Kinds[eval.KindAgent].Counts, snap)
+	agents := s.Kinds[eval.KindAgent].Counts
+	agent := decideAgents(agents, snap)
+	if agents.Fail > 0 && len(agent.failed) == 0 {
+		s.Tolerated = append(s.Tolerated, eval.KindAgent)
+	}
 	broken = append(broken, agent.broken...)
 	open = append(open, agent.open...)
 	notes = append(notes, agent.notes...)

@@ -14,6 +14,9 @@ type Summary struct {
 	Outcome     RunOutcome `json:"outcome"`
 	Verdict     RunVerdict `json:"verdict"`
 	ExitCode    int        `json:"exit_code"`
+	// Tolerated lists the kinds whose fails do not fail the run, because no rule
+	// is about them or because the rule holds.
+	Tolerated []Kind `json:"tolerated,omitempty"`
 	// Reasons explain the verdict, one sentence each.
 	Reasons []string           `json:"reasons,omitempty"`
 	Trials  int                `json:"trials"`

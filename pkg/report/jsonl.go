@@ -30,6 +30,10 @@ type trialLine struct {
 	Scores         []eval.Score      `json:"scores"`
 	Counts         eval.Counts       `json:"counts"`
 	Times          eval.Times        `json:"times"`
+	Usage          eval.Usage        `json:"usage"`
+	UserUsage      eval.Usage        `json:"user_usage"`
+	JudgeUsage     eval.Usage        `json:"judge_usage"`
+	Labels         map[string]string `json:"labels"`
 	Tools          []eval.ToolUse    `json:"tools"`
 	Listing        *eval.Listing     `json:"listing"`
 	Findings       []eval.Finding    `json:"findings"`
@@ -59,6 +63,10 @@ func JSONL(w io.Writer, d Document) error {
 		if axes == nil {
 			axes = map[string]string{}
 		}
+		labels := ref.Labels
+		if labels == nil {
+			labels = map[string]string{}
+		}
 		raw, err := encode(trialLine{
 			Run:            d.Summary.Run,
 			Suite:          snap.Suite,
@@ -78,6 +86,10 @@ func JSONL(w io.Writer, d Document) error {
 			Scores:         filled(res.Scores),
 			Counts:         res.Counts,
 			Times:          res.Times,
+			Usage:          res.Usage,
+			UserUsage:      res.UserUsage,
+			JudgeUsage:     res.JudgeUsage,
+			Labels:         labels,
 			Tools:          filled(res.Tools),
 			Listing:        res.Listing,
 			Findings:       filled(res.Findings),

@@ -61,6 +61,27 @@ func TestJUnitCases(t *testing.T) {
 
 // TestJUnitWorkflowShowsWhatNoStepShows has a workflow that passed once and then
 // met a server that did not start.
+// A fail that does not fail the run must not turn CI red either.
+func TestJUnitShowsToleratedFailsAsSkipped(t *testing.T) {
+	s := troubled().document(t).Summary
+	s.Tolerated = []eval.Kind{eval.KindScript}
+	var buf bytes.Buffer
+	if err := JUnit(&buf, s); err != nil {
+		t.Fatal(err)
+	}
+	run := parseJUnit(t, buf.Bytes())
+	if run.Failures != 0 {
+		t.Errorf("%d failures, want none", run.Failures)
+	}
+	var told bool
+	for _, line := range outline(run) {
+		told = told || strings.Contains(line, "skipped mismatch | does not fail the run: tier")
+	}
+	if !told {
+		t.Errorf("the fail is not told: %q", outline(run))
+	}
+}
+
 func TestJUnitWorkflowShowsWhatNoStepShows(t *testing.T) {
 	f := newFarm("flows")
 	ok := pass("get", 1)
