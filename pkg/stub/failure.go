@@ -3,7 +3,9 @@ package stub
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/llm"
@@ -57,4 +59,10 @@ func refusal(err error) failure {
 		f.status = http.StatusRequestEntityTooLarge
 	}
 	return f
+}
+
+// retryInfo is google.rpc.RetryInfo, in ms and rounded up. Gemini has it in its
+// errors, and in those of its OpenAI face.
+func retryInfo(d time.Duration) object {
+	return object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(math.Ceil(d.Seconds()*1000)/1000, 'f', 3, 64) + "s"}
 }

@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
@@ -260,8 +257,3 @@ func (gemini) failure(f failure) any {
 }
 
 func (w gemini) broken(f failure) event { return newEvent("", w.failure(f)) }
-
-// retryInfo is google.rpc.RetryInfo, in ms and rounded up.
-func retryInfo(d time.Duration) object {
-	return object{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": strconv.FormatFloat(math.Ceil(d.Seconds()*1000)/1000, 'f', 3, 64) + "s"}
-}

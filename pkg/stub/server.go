@@ -3,6 +3,7 @@ package stub
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -36,6 +37,7 @@ func New(o Options) *Server {
 		"POST /v1/responses":                   responses{},
 		"POST /v1/messages":                    messages{},
 		"POST /v1beta/models/{call}":           gemini{},
+		"POST /v1/models/{call}":               gemini{}, // newer clients of Google's
 	} {
 		s.handle(route, func(w http.ResponseWriter, r *http.Request) { s.serve(format, w, r) })
 	}
@@ -112,16 +114,18 @@ func (s *Server) list(format wire, list object) http.HandlerFunc {
 // modelName stands for all models: any name is answered.
 const modelName = "stub"
 
-// models is the list for OpenAI's and Anthropic's clients, who ask under one
-// path.
+// models is the list for all clients that ask under /v1: OpenAI's and
+// Anthropic's read data, Google's read models.
 func models(since time.Time) object {
-	return object{
+	list := geminiModels()
+	maps.Copy(list, object{
 		"object": "list", "has_more": false, "first_id": modelName, "last_id": modelName,
 		"data": []object{{
 			"id": modelName, "object": "model", "type": "model", "display_name": modelName, "owned_by": "evalfarm",
 			"created": since.Unix(), "created_at": since.UTC().Format(time.RFC3339),
 		}},
-	}
+	})
+	return list
 }
 
 func geminiModels() object {

@@ -80,9 +80,14 @@ func TestNoSuchPath(t *testing.T) {
 	}
 }
 
-// The compatible face of Gemini is the same as OpenAI's own.
-func TestGeminiOpenAI(t *testing.T) {
+// The compatible face of Gemini is the same as OpenAI's own, and so are the two
+// versions of Gemini's API.
+func TestSamePaths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		v1 := post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1/models/m-1:generateContent", hello("gemini", false)).body
+		if beta := post(t, New(Options{Model: Say{Text: "Hi"}}), wirePath("gemini", false), hello("gemini", false)).body; v1 != beta || !strings.Contains(v1, "Hi") {
+			t.Errorf("got %s, want %s", v1, beta)
+		}
 		one := post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1beta/openai/chat/completions", hello("chat", false)).body
 		two := post(t, New(Options{Model: Say{Text: "Hi"}}), "/v1/chat/completions", hello("chat", false)).body
 		if one != two || !strings.Contains(one, "Hi") {
