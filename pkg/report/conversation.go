@@ -54,7 +54,7 @@ func (p *page) turns(t Trial, efficiency bool) {
 		parts := []part{p.indent(2), styled(bold, fmt.Sprintf("turn %d", i+1))}
 		if g := turn.Generation; g != nil && efficiency {
 			facts := join(g.Model, duration(g.LatencyMS), count("in", g.Usage.Input), count("out", g.Usage.Output), count("reasoning", g.Usage.Reasoning), g.Stop)
-			if g.WaitedMS > 0 {
+			if g.WaitedMS >= 1 {
 				facts = join(facts, label("waited", duration(g.WaitedMS)))
 			}
 			parts = append(parts, styled(dim, "  "+facts))

@@ -108,9 +108,21 @@ func (p *page) rates(s eval.Summary) {
 		}
 		p.line(parts...)
 	}
-	if n := s.Steps.Pass + s.Steps.Fail; slices.ContainsFunc(s.Cells, func(c eval.CellStats) bool { return c.Workflow }) {
-		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", s.Steps.Pass, n))
+	if steps, workflows := steps(s.Cells); workflows {
+		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", steps.Pass, steps.Pass+steps.Fail))
 	}
+}
+
+// steps counts those of script cases, and says whether any case has several.
+func steps(cells []eval.CellStats) (n eval.StepCounts, workflows bool) {
+	for _, c := range cells {
+		if c.Kind == eval.KindScript {
+			n.Pass += c.Steps.Pass
+			n.Fail += c.Steps.Fail
+		}
+		workflows = workflows || c.Workflow
+	}
+	return n, workflows
 }
 
 // rate with its 95 % interval and its n.
@@ -221,7 +233,7 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 func (p *page) steps(c eval.CellStats, all bool) {
 	if !many(c) {
 		if c.Failure != nil && len(c.Failure.Scores) > 0 {
-			p.difference(6, c.Failure.Scores[0])
+			p.difference(6, decisive(*c.Failure))
 		}
 		return
 	}
@@ -276,6 +288,9 @@ func (p *page) difference(indent int, s eval.Score) {
 
 // explain says in a line why a trial did not pass.
 func explain(c eval.CellStats, f eval.Failure) string {
+	if c.Kind == eval.KindAgent && f.Message != "" { // which check of several, and the mean that a threshold wants
+		return cause(f.Reason, f.Message)
+	}
 	if !many(c) && len(f.Scores) > 0 {
 		return cause(f.Scores[0].Reason, f.Scores[0].Message)
 	}
@@ -283,6 +298,13 @@ func explain(c eval.CellStats, f eval.Failure) string {
 		return fmt.Sprintf("%d of %d steps failed", len(f.Scores), max(len(c.Scores), len(f.Scores)))
 	}
 	return cause(f.Reason, cmp.Or(f.Message, string(f.Verdict)))
+}
+
+// decisive is the score that a trial failed for: others may wait for a judge, or
+// weigh nothing.
+func decisive(f eval.Failure) eval.Score {
+	i := slices.IndexFunc(f.Scores, func(s eval.Score) bool { return s.Reason == f.Reason })
+	return f.Scores[max(i, 0)]
 }
 
 // cause puts the reason before the message, unless it says nothing new.
@@ -341,6 +363,7 @@ func (p *page) metrics(s eval.Summary) {
 	for _, m := range s.Metrics {
 		if !slices.Contains(variants, m.Variant) {
 			variants = append(variants, m.Variant)
+			scored = false
 		}
 		scored = scored || m.Metric == "output_tokens" // the last one measured
 		if slices.Contains(s.Compared, m.Metric) || (scored && m.Metric != "output_tokens") {
