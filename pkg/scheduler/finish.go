@@ -52,7 +52,11 @@ func End(ctx context.Context, s Ender, run eval.Run, outcome eval.RunOutcome) (e
 		return eval.Summary{}, fmt.Errorf("load snapshot: %w", err)
 	}
 	run.Outcome = outcome
-	_, summary, err := end(ctx, s, run, snap)
+	ending := end
+	if run.Parent != "" {
+		ending = endGrading
+	}
+	_, summary, err := ending(ctx, s, run, snap)
 	return summary, err
 }
 
@@ -78,40 +82,52 @@ func end(ctx context.Context, s Ender, run eval.Run, snap eval.Snapshot) (eval.R
 // EndGrading finishes a grading that nobody else carries out, whose trials all
 // have their results, and returns the run's new summary.
 func EndGrading(ctx context.Context, s Ender, g eval.Run) (eval.Summary, error) {
-	var snap eval.Snapshot
-	if err := blob.LoadJSON(ctx, s, g.Header, &snap); err != nil {
-		return eval.Summary{}, fmt.Errorf("load snapshot: %w", err)
-	}
-	g.Outcome = eval.OutcomeComplete
-	_, summary, err := endGrading(ctx, s, g, snap)
-	return summary, err
+	return End(ctx, s, g, eval.OutcomeComplete)
 }
 
-// endGrading stores the end of a grading, and makes the summary of its run anew if
-// that is done already: the numbers are others now.
+// endGrading stores the end of a grading whose outcome is set, and makes the
+// summary of its run anew if that is done already: the numbers are others now.
+// The grading is done last, so that one whose end was cut short can be resumed.
 func endGrading(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval.Run, eval.Summary, error) {
-	g.Finished = time.Now().UTC()
-	g.State = eval.RunDone
-	own := eval.Summary{Run: g.ID, Suite: g.Suite, SuiteHash: g.SuiteHash, Outcome: g.Outcome, Version: snap.Version, Started: g.Created, Finished: g.Finished}
-	if err := s.Finish(ctx, g, blob.Pack(eval.Encode(own))); err != nil {
-		return g, own, fmt.Errorf("store the end of grading %s: %w", g.ID, err)
+	if g.Outcome == eval.OutcomeComplete {
+		if err := s.SetState(ctx, g.ID, eval.RunFinalizing); err != nil {
+			return g, eval.Summary{}, fmt.Errorf("finalize: %w", err)
+		}
 	}
+	g.Finished = time.Now().UTC()
+	summary, err := regrade(ctx, s, g, snap)
+	if err != nil {
+		return g, summary, err
+	}
+	packed := blob.Pack(eval.Encode(summary))
+	g.State, g.Summary = eval.RunDone, packed.SHA256
+	if err := s.Finish(ctx, g, packed); err != nil {
+		return g, summary, fmt.Errorf("store the end of grading %s: %w", g.ID, err)
+	}
+	return g, summary, nil
+}
+
+// regrade makes and stores the summary of a done run with what its current
+// grading says. For one that goes on, it is the bare end of the grading.
+func regrade(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval.Summary, error) {
 	run, err := s.Run(ctx, g.Parent)
 	if err != nil {
-		return g, own, fmt.Errorf("read run %s: %w", g.Parent, err)
+		return eval.Summary{}, fmt.Errorf("read run %s: %w", g.Parent, err)
 	}
 	if run.State != eval.RunDone {
-		return g, own, nil
+		return eval.Summary{
+			Run: g.ID, Suite: g.Suite, SuiteHash: g.SuiteHash, Outcome: g.Outcome, Version: snap.Version, Started: g.Created, Finished: g.Finished,
+		}, nil
 	}
 	summary, err := summarize(ctx, s, run, snap)
 	if err != nil {
-		return g, own, fmt.Errorf("summarize run %s: %w", run.ID, err)
+		return summary, fmt.Errorf("summarize run %s: %w", run.ID, err)
 	}
 	run.Verdict, run.ExitCode = summary.Verdict, summary.ExitCode
 	if err := s.Finish(ctx, run, blob.Pack(eval.Encode(summary))); err != nil {
-		return g, own, fmt.Errorf("store the summary of run %s: %w", run.ID, err)
+		return summary, fmt.Errorf("store the summary of run %s: %w", run.ID, err)
 	}
-	return g, summary, nil
+	return summary, nil
 }
 
 // A Source is what a summary is made from.

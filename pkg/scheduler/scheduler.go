@@ -182,16 +182,22 @@ func (s *Scheduler) Stored(st store.Stored) {
 	if r == nil {
 		return
 	}
-	if judges := r.judges; judges != nil && st.Final && st.Result.AwaitsJudge() {
-		judges.await(st)
+	if r.judges != nil && st.Judging > 0 {
+		r.judges.hear(st)
 	}
+	r.hear(st)
+	s.Wake()
+}
+
+// hear follows a record that was stored, of the run or, for a grading, of the run
+// that it belongs to.
+func (r *running) hear(st store.Stored) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.missed != nil {
 		r.missed = append(r.missed, st)
 	}
 	r.apply(st)
-	r.mu.Unlock()
-	s.Wake()
 }
 
 // Adopt takes up a run or a grading that is in the store: a new one, or one whose
@@ -302,6 +308,8 @@ func (s *Scheduler) reload(ctx context.Context, r *running) error {
 func (r *running) apply(st store.Stored) {
 	t, known := r.outstanding[st.Ordinal]
 	switch {
+	case st.Run != r.run.ID:
+		r.await(st)
 	case !known:
 	case st.Final:
 		delete(r.outstanding, st.Ordinal)
@@ -322,12 +330,11 @@ const remembered = 5000
 
 // await adds a trial to a grading as the store has.
 func (r *running) await(st store.Stored) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.outstanding) < remembered {
-		r.outstanding[st.Ordinal] = store.Trial{
-			Run: r.run.ID, Ordinal: st.Ordinal, Attempt: 1, State: store.Waiting, Subject: st.Result.Trajectory,
-		}
+	if _, known := r.outstanding[st.Ordinal]; known || len(r.outstanding) >= remembered {
+		return
+	}
+	r.outstanding[st.Ordinal] = store.Trial{
+		Run: r.run.ID, Ordinal: st.Ordinal, Attempt: st.Judging, State: store.Waiting, Subject: st.Result.Trajectory,
 	}
 }
 

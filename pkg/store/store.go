@@ -102,6 +102,9 @@ type Stored struct {
 	// Parent is the run whose trial was scored, when Run is a grading. Result is
 	// then that of the trial, folded.
 	Parent string
+	// Judging is the number of the attempt with which the trial now waits for a
+	// judge in the run's grading; 0 if it does not.
+	Judging int
 }
 
 // A RunFilter selects runs, newest first.
@@ -188,7 +191,8 @@ type Runs interface {
 	// first.
 	ListRuns(ctx context.Context, f RunFilter) ([]eval.Run, error)
 	Gradings(ctx context.Context, run string) ([]eval.Run, error)
-	// SetState moves a run to a state, and adds an event.
+	// SetState moves a run to a state, and adds an event. A grading that is
+	// finalizing has come to its end and becomes its run's current one.
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	// SetControl records what a person wants of a run.
 	SetControl(ctx context.Context, run string, c eval.Control) error
@@ -216,8 +220,9 @@ type Trials interface {
 	// number, for a run whose former owner is known to be gone.
 	Release(ctx context.Context, run string) (int, error)
 	// Retry makes every trial with one of the verdicts due again, clears its
-	// standing result, with what a judge said of it, and takes a done run back to
-	// running. It returns how many.
+	// standing result, with what judges said of it, and takes a done run back to
+	// running, with its grading. The verdicts are those that the run shows: what a
+	// judge has decided is not unjudged. It returns how many.
 	Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error)
 }
 

@@ -78,20 +78,22 @@ func (db *DB) Gradings(ctx context.Context, run string) ([]eval.Run, error) {
 }
 
 // await notes what of a standing result is for others to decide. If that is a
-// judge, its trial in the run's grading waits from now on.
-func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) error {
+// judge, its trial in the run's grading waits from now on, with a number that no
+// queue has seen, which is returned.
+func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) (attempt int, err error) {
 	if lim.parent != "" || r.Result.Trajectory == "" || !r.Result.Open() {
-		return nil
+		return 0, nil
 	}
-	_, err := c.batch.ExecContext(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
+	_, err = c.batch.ExecContext(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
 	if err != nil || lim.current == "" || !r.Result.AwaitsJudge() {
-		return err
+		return 0, err
 	}
-	_, err = c.batch.ExecContext(ctx, `
+	err = c.batch.queryRow(ctx, `
 		INSERT INTO trials (run, ordinal, attempt, state, subject)
-		SELECT ?1, ?2, 1 + coalesce((SELECT max(n) FROM attempts WHERE run = ?1 AND ordinal = ?2), 0), 'waiting', ?3`,
-		lim.current, r.Ordinal, r.Result.Trajectory)
-	return err
+		SELECT ?1, ?2, 1 + coalesce((SELECT max(n) FROM attempts WHERE run = ?1 AND ordinal = ?2), 0), 'waiting', ?3
+		RETURNING attempt`,
+		lim.current, r.Ordinal, r.Result.Trajectory).Scan(&attempt)
+	return attempt, err
 }
 
 // fold is the result of the trial that a grading's record scores, as the record
@@ -113,15 +115,21 @@ func (c *committer) fold(ctx context.Context, r eval.Record, lim *limits) (eval.
 	return of.Judged(r.Result), nil
 }
 
-// recount moves a trial of the parent from unjudged to the verdict that its
-// current grading came to.
-func (c *committer) recount(ctx context.Context, lim *limits, v eval.Verdict) error {
+// recount moves a trial of the parent from the verdict of its own checks, which
+// may have been enough to decide, to the one that its current grading came to.
+func (c *committer) recount(ctx context.Context, r eval.Record, lim *limits, v eval.Verdict) error {
 	var current string
 	err := c.batch.queryRow(ctx, `SELECT grading FROM runs WHERE id = ?`, lim.parent).Scan(&current)
-	if err != nil || current != lim.id || v == eval.Unjudged {
+	if err != nil || current != lim.id {
 		return err
 	}
-	if _, err := c.batch.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = 'unjudged'`, lim.parent); err != nil {
+	res, err := c.batch.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ?1
+		AND verdict = (SELECT a.verdict FROM trials t JOIN attempts a ON a.uid = t.result WHERE t.run = ?1 AND t.ordinal = ?2)`,
+		lim.parent, r.Ordinal)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); n == 0 || err != nil { // its trial is being run again
 		return err
 	}
 	_, err = c.batch.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
@@ -129,26 +137,36 @@ func (c *committer) recount(ctx context.Context, lim *limits, v eval.Verdict) er
 	return err
 }
 
+// verdicts selects the ordinal and the verdict of each standing result of run
+// ?1, with what its current grading says. The attempt at a grading's trial has the
+// folded verdict.
+const verdicts = `
+	SELECT t.ordinal, coalesce(j.verdict, a.verdict) AS verdict
+	FROM trials t JOIN attempts a ON a.uid = t.result
+	LEFT JOIN trials s ON s.run = (SELECT grading FROM runs WHERE id = ?1) AND s.ordinal = t.ordinal
+	LEFT JOIN attempts j ON j.uid = s.result
+	WHERE t.run = ?1`
+
 // supersede makes a complete grading its run's current one, and counts the run's
-// verdicts anew.
-func supersede(ctx context.Context, tx *sql.Tx, g eval.Run) error {
-	res, err := tx.ExecContext(ctx, `UPDATE runs SET grading = ?1 WHERE id = ?2 AND grading <> ?1`, g.ID, g.Parent)
-	if err != nil {
+// verdicts anew. Trials that ran again since the grading began are none of its
+// own: of those counts what the one before says.
+func supersede(ctx context.Context, tx *sql.Tx, g, parent string) error {
+	var before string
+	err := tx.QueryRowContext(ctx, `SELECT grading FROM runs WHERE id = ?`, parent).Scan(&before)
+	if err != nil || before == g {
 		return err
 	}
-	if n, err := res.RowsAffected(); n == 0 || err != nil {
-		return err
+	for _, statement := range []string{
+		`INSERT INTO trials (run, ordinal, attempt, state, subject, result)
+			SELECT ?2, ordinal, attempt, state, subject, result FROM trials WHERE run = (SELECT grading FROM runs WHERE id = ?1) AND state = 'done'
+			ON CONFLICT DO NOTHING`,
+		`UPDATE runs SET grading = ?2 WHERE id = ?1`,
+		`DELETE FROM counts WHERE run = ?1`,
+		`INSERT INTO counts (run, verdict, n) SELECT ?1, verdict, count(*) FROM (` + verdicts + `) GROUP BY verdict`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, parent, g); err != nil {
+			return err
+		}
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ?`, g.Parent); err != nil {
-		return err
-	}
-	// The attempt at a grading's trial has the folded verdict of the trial.
-	_, err = tx.ExecContext(ctx, `
-		INSERT INTO counts (run, verdict, n)
-		SELECT ?1, coalesce(j.verdict, a.verdict), count(*)
-		FROM trials t JOIN attempts a ON a.uid = t.result
-		LEFT JOIN trials s ON s.run = ?2 AND s.ordinal = t.ordinal
-		LEFT JOIN attempts j ON j.uid = s.result
-		WHERE t.run = ?1 GROUP BY 2`, g.Parent, g.ID)
-	return err
+	return nil
 }

@@ -126,27 +126,27 @@ func (c *committer) commit(ctx context.Context, r eval.Record, body string) (sto
 			return stored, err
 		}
 	}
-	stored.Final, err = c.attempt(ctx, r, stored.Result.Verdict, body, lim)
+	err = c.attempt(ctx, r, body, lim, &stored)
 	return stored, err
 }
 
-// attempt stores a record as an attempt with the verdict of its trial, and says
+// attempt stores a record as an attempt with the verdict of its trial, and notes
 // whether its result now stands.
-func (c *committer) attempt(ctx context.Context, r eval.Record, verdict eval.Verdict, body string, lim *limits) (bool, error) {
+func (c *committer) attempt(ctx context.Context, r eval.Record, body string, lim *limits, stored *store.Stored) error {
 	res, err := c.batch.ExecContext(ctx, `
 		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, trace_id, started, ended)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
-		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, verdict, r.Result.Reason, r.Result.Message,
+		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, stored.Result.Verdict, r.Result.Reason, r.Result.Message,
 		r.CostMicroUSD, r.TraceID, micros(r.Started), micros(r.Ended))
 	if err != nil {
-		return false, err
+		return err
 	}
 	if n, err := res.RowsAffected(); n == 0 || err != nil {
-		return false, err
+		return err
 	}
 	if r.CostMicroUSD != 0 {
 		if _, err := c.batch.ExecContext(ctx, `UPDATE runs SET spent = spent + ? WHERE id = ?`, r.CostMicroUSD, r.Run); err != nil {
-			return false, err
+			return err
 		}
 	}
 
@@ -155,36 +155,35 @@ func (c *committer) attempt(ctx context.Context, r eval.Record, verdict eval.Ver
 		Scan(&t.Attempt, &t.State, &t.Failures, &t.Losses, &t.Reported)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // of a store that was put back to an older state
-		return false, nil
+		return nil
 	case err != nil:
-		return false, err
+		return err
 	case t.Attempt != r.N || t.State == store.Done:
-		return false, nil
+		return nil
 	}
-	final := false
 	switch {
 	case r.Outcome == eval.AttemptDone:
-		final = true
+		stored.Final = true
 	case t.Reported: // one attempt fails once, whoever says so
-		return false, nil
+		return nil
 	case r.Outcome == eval.AttemptFailed:
 		t.Failures++
-		final = t.Failures >= lim.attempts
+		stored.Final = t.Failures >= lim.attempts
 	case r.Outcome == eval.AttemptLost:
 		t.Losses++
-		final = t.Losses >= lim.maxLost
+		stored.Final = t.Losses >= lim.maxLost
 	}
-	if !final {
+	if !stored.Final {
 		_, err := c.batch.ExecContext(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = 1, hold = 0 WHERE run = ? AND ordinal = ?`,
 			t.Failures, t.Losses, r.Run, r.Ordinal)
-		return false, err
+		return err
 	}
-	return true, c.stand(ctx, r, verdict, body, lim)
+	return c.stand(ctx, r, body, lim, stored)
 }
 
 // stand makes the record's result the one of its trial.
-func (c *committer) stand(ctx context.Context, r eval.Record, verdict eval.Verdict, body string, lim *limits) error {
-	b := c.batch
+func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *limits, stored *store.Stored) error {
+	b, verdict := c.batch, stored.Result.Verdict
 	if _, err := b.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = 0, hold = 0 WHERE run = ? AND ordinal = ?`,
 		r.UID, r.Run, r.Ordinal); err != nil {
 		return err
@@ -196,10 +195,11 @@ func (c *committer) stand(ctx context.Context, r eval.Record, verdict eval.Verdi
 		r.Run, verdict); err != nil {
 		return err
 	}
-	if err := c.grade(ctx, r, lim); err != nil {
+	err := c.grade(ctx, r, lim)
+	if err != nil {
 		return err
 	}
-	if err := c.await(ctx, r, lim); err != nil {
+	if stored.Judging, err = c.await(ctx, r, lim); err != nil {
 		return err
 	}
 	if err := putBlobs(ctx, b, r.Blobs); err != nil {
@@ -215,7 +215,7 @@ func (c *committer) stand(ctx context.Context, r eval.Record, verdict eval.Verdi
 	of := r.Run
 	if lim.parent != "" {
 		of = lim.parent
-		if err := c.recount(ctx, lim, verdict); err != nil {
+		if err := c.recount(ctx, r, lim, verdict); err != nil {
 			return err
 		}
 	}

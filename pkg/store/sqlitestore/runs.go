@@ -163,7 +163,8 @@ func limit(n int) int {
 func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
 	err := db.change(ctx, func(tx *sql.Tx) error {
 		var old eval.RunState
-		if err := tx.QueryRowContext(ctx, `SELECT state FROM runs WHERE id = ?`, run).Scan(&old); err != nil {
+		var parent string
+		if err := tx.QueryRowContext(ctx, `SELECT state, parent FROM runs WHERE id = ?`, run).Scan(&old, &parent); err != nil {
 			return missing(err)
 		}
 		switch {
@@ -173,6 +174,10 @@ func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
 			return errors.New("the run is done")
 		case s == eval.RunDone:
 			return errors.New("a run becomes done by Finish only")
+		case s == eval.RunFinalizing && parent != "":
+			if err := supersede(ctx, tx, run, parent); err != nil {
+				return err
+			}
 		}
 		return moveRun(ctx, tx, run, s)
 	})
@@ -244,7 +249,7 @@ func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob) erro
 		return err
 	}
 	if r.Parent != "" && r.Outcome == eval.OutcomeComplete {
-		if err := supersede(ctx, tx, r); err != nil {
+		if err := supersede(ctx, tx, r.ID, r.Parent); err != nil {
 			return err
 		}
 	}

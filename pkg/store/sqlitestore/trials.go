@@ -160,23 +160,23 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int,
 			return 0, fmt.Errorf("a trial with verdict %q is not run again", v)
 		}
 	}
-	verdicts, err := json.Marshal(vs)
+	those, err := json.Marshal(vs)
 	if err != nil {
 		return 0, err
 	}
 	_, err = tx.ExecContext(ctx, `
 		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL, subject = ''
-		WHERE run = ?1 AND result IN (SELECT uid FROM attempts WHERE run = ?1 AND verdict IN (SELECT value FROM json_each(?2)))`, run, string(verdicts))
+		WHERE run = ?1 AND ordinal IN (SELECT ordinal FROM (`+verdicts+`) WHERE verdict IN (SELECT value FROM json_each(?2)))`, run, string(those))
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (SELECT value FROM json_each(?))`, run, string(verdicts))
+	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (SELECT value FROM json_each(?))`, run, string(those))
 	if err != nil {
 		return 0, err
 	}
-	// What a judge said of a trial that is run again is void.
+	// What judges said of a trial that is run again is void.
 	_, err = tx.ExecContext(ctx, `
-		DELETE FROM trials WHERE run = (SELECT grading FROM runs WHERE id = ?1)
+		DELETE FROM trials WHERE run IN (SELECT id FROM runs WHERE parent = ?1 AND parent <> '')
 			AND ordinal IN (SELECT ordinal FROM `+openTrials+` WHERE run = ?1 AND state <> 'done')`, run)
 	if err != nil {
 		return 0, err
@@ -185,6 +185,13 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int,
 		if err := reopen(ctx, tx, run, trials); err != nil {
 			return 0, err
 		}
+	}
+	// What runs again may have to be judged again.
+	_, err = tx.ExecContext(ctx, `
+		UPDATE runs SET state = ?2, control = ?3, outcome = '', verdict = '', exit_code = 0, summary = '', finished = 0
+		WHERE id = (SELECT grading FROM runs WHERE id = ?1 AND state <> 'done') AND state = 'done'`, run, eval.RunRunning, eval.ControlRun)
+	if err != nil {
+		return 0, err
 	}
 	var open int
 	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, run).Scan(&open)
@@ -211,11 +218,5 @@ func reopen(ctx context.Context, tx *sql.Tx, run string, trials int) error {
 	if err != nil {
 		return err
 	}
-	if err := moveRun(ctx, tx, run, eval.RunRunning); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `
-		UPDATE runs SET state = ?, control = ?, outcome = '', verdict = '', exit_code = 0, summary = '', finished = 0
-		WHERE id = (SELECT grading FROM runs WHERE id = ?) AND state = 'done'`, eval.RunRunning, eval.ControlRun, run)
-	return err
+	return moveRun(ctx, tx, run, eval.RunRunning)
 }

@@ -124,28 +124,19 @@ func testRegrading(t *testing.T, s store.Store) {
 	equal(t, "to be scored anew", n, 2) // the third trial kept no trajectory
 }
 
-// testRetryJudged: a trial that runs again loses what a judge said of it.
-func testRetryJudged(t *testing.T, s store.Store) {
-	ctx := t.Context()
-	createGraded(t, s, 1)
-	dispatch(t, s, "r-graded", 1)
-	commit(t, s, unjudged("r-graded", 0))
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
-	refused := judgement(grading1, 0, 1, true)
-	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
-	commit(t, s, refused)
-	expectCounts(t, s, "r-graded", eval.VerdictCounts{Unjudged: 1})
-	n, err := s.Retry(ctx, "r-graded", []eval.Verdict{eval.Unjudged})
-	must(t, err)
-	equal(t, "retried", n, 1)
-	due, err := s.Outstanding(ctx, grading1)
-	must(t, err)
-	equal(t, "due in the grading", len(due), 0)
-	must(t, s.Dispatch(ctx, "r-graded", []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
-	again := unjudged("r-graded", 0)
-	again.UID, again.N = "again", 2
-	commit(t, s, again)
-	due, err = s.Outstanding(ctx, grading1)
-	must(t, err)
-	equal(t, "due again, under a number that no queue has seen", due[0].Attempt, 2)
+// testDecidedAnyway: a trial whose own checks decide is judged all the same, and
+// counted once.
+func testDecidedAnyway(t *testing.T, s store.Store) {
+	createGraded(t, s, 2)
+	dispatch(t, s, "r-graded", 2)
+	fails := unjudged("r-graded", 0)
+	fails.Result.Verdict, fails.Result.Reason = eval.Fail, eval.ReasonMismatch
+	fails.Result.Scores[0] = eval.Score{Check: "called", Reason: eval.ReasonMismatch}
+	commit(t, s, fails, unjudged("r-graded", 1))
+	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Unjudged: 1})
+	must(t, s.Dispatch(t.Context(), grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2))
+	commit(t, s, judgement(grading1, 0, 1, true))
+	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Unjudged: 1})
+	commit(t, s, judgement(grading1, 1, 1, true))
+	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Pass: 1})
 }
