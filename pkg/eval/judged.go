@@ -22,6 +22,10 @@ func anyScore(scores []Score, holds func(Score) bool) bool {
 // them, and the verdict folded anew. A judgement that failed leaves scores
 // pending and says why.
 func (r Result) Judged(j Result) Result {
+	// A verdict that did not come of the scores (an error, a limit that fails the
+	// trial, a server under test that crashed) is not for a judge to change.
+	own, _, _ := Fold(r.Scores, r.Threshold)
+	folded := own == r.Verdict
 	said := map[string]Score{}
 	for _, s := range j.Scores {
 		said[s.Check] = s
@@ -43,9 +47,7 @@ func (r Result) Judged(j Result) Result {
 	}
 	r.JudgeUsage = r.JudgeUsage.Add(j.JudgeUsage)
 	r.Times.JudgeMS += j.Times.JudgeMS
-	switch {
-	case r.Reason == ReasonLimit: // no judge can save it
-	case r.Verdict == Pass, r.Verdict == Fail, r.Verdict == Unjudged:
+	if folded {
 		r.Verdict, r.Reason, r.Message = Fold(r.Scores, r.Threshold)
 	}
 	return r
