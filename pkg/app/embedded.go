@@ -26,15 +26,15 @@ var ErrStopped = errors.New("stopped before the run was done")
 // its summary. When ctx ends, running trials get Config.Grace to finish, the
 // rest stays in the store, and the error is ErrStopped.
 func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observer) (eval.Summary, error) {
-	unlock, err := lock(c.Home, run)
-	if err != nil {
-		return eval.Summary{}, err
-	}
-	defer unlock()
 	of, err := s.Run(ctx, run)
 	if err != nil {
 		return eval.Summary{}, err
 	}
+	unlock, err := own(ctx, c.Home, s, of)
+	if err != nil {
+		return eval.Summary{}, err
+	}
+	defer unlock()
 	b, err := broker.Open(ctx, c.Broker)
 	if err != nil {
 		return eval.Summary{}, err

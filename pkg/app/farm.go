@@ -49,7 +49,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	}
 	defer unlock()
 	for _, r := range runs {
-		unlock, err := lock(c.Home, r.ID)
+		unlock, err := own(ctx, c.Home, s, r)
 		if err != nil {
 			return err
 		}

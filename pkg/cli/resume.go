@@ -19,6 +19,10 @@ not repeated. Resuming a finished run prints its report and returns its code.`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
+				run, err := whole(cmd.Context(), s, run)
+				if err != nil {
+					return err
+				}
 				if run.State != eval.RunDone {
 					return c.carryOut(cmd.Context(), &f, s, run)
 				}
@@ -28,6 +32,19 @@ not repeated. Resuming a finished run prints its report and returns its code.`,
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// whole is what there is to go on with: a grading that was interrupted, or else
+// the run that it belongs to.
+func whole(ctx context.Context, s store.Store, run eval.Run) (eval.Run, error) {
+	if run.Parent == "" {
+		return run, nil
+	}
+	of, err := s.Run(ctx, run.Parent)
+	if err == nil && of.State == eval.RunDone && run.State != eval.RunDone {
+		return run, nil
+	}
+	return of, err
 }
 
 // concludeStored prints what a done run came to, with its code.
