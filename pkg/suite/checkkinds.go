@@ -104,7 +104,7 @@ func (b *checkBuild) toolName(n *strictyaml.Node) {
 		return
 	}
 	servers := b.servedBy()
-	if !slices.ContainsFunc(servers, func(s string) bool { return strings.HasPrefix(n.Text, toolPrefix+s+"__") }) {
+	if len(servers) > 0 && !slices.ContainsFunc(servers, func(s string) bool { return strings.HasPrefix(n.Text, toolPrefix+s+"__") }) {
 		b.warn(n.Pos, fmt.Sprintf("%s names no server of the case", strictyaml.Quote(n.Text)), "its servers: "+strings.Join(servers, ", "))
 	}
 }

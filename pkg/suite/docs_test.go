@@ -5,12 +5,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
 var yamlFenceRE = regexp.MustCompile("(?ms)^```yaml\n(version:.*?)^```$")
 
 // The suites of the page that explains them load without a warning. One without
-// cases is there to complete a file in the format of others.
+// cases is there to complete a file in the format of others, and one with
+// scenarios is an oracle.
 func TestSuitesOfTheDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/suite.md")
 	if err != nil {
@@ -21,6 +24,12 @@ func TestSuitesOfTheDocs(t *testing.T) {
 		t.Fatalf("got %d suites, want some", len(found))
 	}
 	for _, m := range found {
+		if strings.Contains(m[1], "\nscenarios:") {
+			if o, err := suite.LoadOracle("oracle.yaml", []byte(m[1])); err != nil || len(o.Warnings) > 0 {
+				t.Errorf("the oracle does not load\n%s\n%v", m[1], err)
+			}
+			continue
+		}
 		if !strings.Contains(m[1], "\ncases:") {
 			if _, err := loadForeign(t, map[string]string{"s.yaml": "user_intent: x\nexpected_trajectory: [{tool: mcp__proxy__t}]\n", "with.yaml": m[1]}, "s.yaml"); err != nil {
 				t.Errorf("a scenario does not load with\n%s\n%v", m[1], err)

@@ -183,13 +183,18 @@ func (l *loader) resolve(tree *strictyaml.Node, loaded *Loaded) {
 	l.collect(tree)
 	var file suiteFile
 	l.all = append(l.all, strictyaml.Decode(tree, &file, strictyaml.Options{Free: freePrefix})...)
+	l.breaks()
+	b := &build{loader: l, file: &file, loaded: loaded, suite: &loaded.Suite}
+	b.run()
+}
+
+// breaks notes where the problems so far are, which are of form.
+func (l *loader) breaks() {
 	for _, p := range l.all {
 		if !p.Warning {
 			l.broken[place{p.File, p.Line, p.Column}] = true
 		}
 	}
-	b := &build{loader: l, file: &file, loaded: loaded, suite: &loaded.Suite}
-	b.run()
 }
 
 // collect appends the cases that the suite includes to its own.
