@@ -65,3 +65,19 @@ func TestTerminalAgents(t *testing.T) {
 		})
 	}
 }
+
+// What people and models say keeps its lines, and none of them looks like ours.
+func TestShowTrialKeepsLines(t *testing.T) {
+	trial := supportTrial()
+	trial.Trajectory.Turns[1].Text = "Here:\n\n- one\n- two\nturn 3\n"
+	trial.Trajectory.System = strings.Repeat("rule\n", 20)
+	var out strings.Builder
+	if err := ShowTrial(&out, trial, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"    says    Here:\n\n            - one\n            - two\n            turn 3\n", "    … 8 more lines\n"} {
+		if got := out.String(); !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+}

@@ -47,9 +47,9 @@ func Unblind(w io.Writer, t Trial, o Options) error {
 
 // turns writes a conversation, with what each answer took if efficiency is set.
 func (p *page) turns(t Trial, efficiency bool) {
-	p.words("system", t.Trajectory.System)
+	p.side("system", t.Trajectory.System)
 	for i, turn := range t.Trajectory.Turns {
-		p.words("user", turn.User)
+		p.side("user", turn.User)
 		p.blank()
 		parts := []part{p.indent(2), styled(bold, fmt.Sprintf("turn %d", i+1))}
 		if g := turn.Generation; g != nil && efficiency {
@@ -61,28 +61,28 @@ func (p *page) turns(t Trial, efficiency bool) {
 		}
 		p.line(parts...)
 		if turn.Reasoning != "" {
-			p.value(4, styled(dim, "thinks  "), turn.Reasoning, 4)
+			p.words(4, styled(dim, "thinks  "), turn.Reasoning, 4)
 		}
 		if turn.Text != "" {
-			p.value(4, styled(dim, "says    "), turn.Text, 12)
+			p.words(4, styled(dim, "says    "), turn.Text, 12)
 		}
 		for _, c := range turn.Calls {
 			p.agentCall(c)
 		}
 	}
 	if last := len(t.Trajectory.Turns) - 1; last < 0 || t.Trajectory.Turns[last].Text != t.Trajectory.Answer {
-		p.words("answer", t.Trajectory.Answer)
+		p.side("answer", t.Trajectory.Answer)
 	}
 }
 
-// words writes one side's words, if it said anything.
-func (p *page) words(who, words string) {
+// side writes one side's words, if it said anything.
+func (p *page) side(who, words string) {
 	if words == "" {
 		return
 	}
 	p.blank()
 	p.line(p.indent(2), styled(bold, who))
-	p.value(4, part{}, words, 12)
+	p.words(4, part{}, words, 12)
 }
 
 // agentCall writes a call that an agent asked for, also one that was not made.

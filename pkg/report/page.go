@@ -155,6 +155,21 @@ func (p *page) value(indent int, label part, s string, limit int) {
 	}
 }
 
+// words writes a labelled text that keeps its lines, at most limit of them.
+func (p *page) words(indent int, label part, s string, limit int) {
+	if p.o.Full {
+		limit = len(s) + 1
+	}
+	lines, more := Lines(s, 0, limit)
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("… %d more lines", more))
+	}
+	for _, l := range lines {
+		p.value(indent, label, l, limit)
+		label = part{min: max(label.min, wide(label.text))}
+	}
+}
+
 // stderr writes what a server said, or its head.
 func (p *page) stderr(indent int, s string, limit int) {
 	if p.o.Full {
