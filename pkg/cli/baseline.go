@@ -23,7 +23,12 @@ calls is scored against the trajectories of a baseline: all its passing trials
 of that case, of which the most similar one counts.`,
 		Example: `  evalfarm baseline set main latest
   evalfarm run suites/support-desk --baseline main`,
-		RunE: func(cmd *cobra.Command, args []string) error { return noArgs(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := noArgs(cmd, args); err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "set NAME RUN",

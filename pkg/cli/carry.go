@@ -177,24 +177,6 @@ func (c *command) page() report.Options {
 	return o
 }
 
-// next suggests commands that go on from a summary.
-func next(s eval.Summary) []string {
-	var hints []string
-	for _, cell := range s.Cells {
-		if cell.Failure != nil && cell.Failure.Verdict == eval.Fail {
-			hints = append(hints, fmt.Sprintf("evalfarm show %s %s", s.Run, cell.Case))
-			break
-		}
-	}
-	if s.Counts.Error+s.Counts.Unfinished > 0 {
-		hints = append(hints, "evalfarm retry "+s.Run)
-	}
-	if s.Counts.Unjudged > 0 {
-		hints = append(hints, "evalfarm judge "+s.Run)
-	}
-	return hints
-}
-
 // An output is a report to write.
 type output struct {
 	name  string

@@ -95,7 +95,7 @@ func (r *reviewing) do(ctx context.Context, all bool) error {
 			return err
 		}
 		at := snap.Plan.Cells[cell]
-		err = r.trial(ctx, fmt.Sprintf("%d of %d", i+1, n), snap.Cases[at.Case], snap.Variants[at.Variant], repeat, d)
+		err = r.trial(ctx, fmt.Sprintf("%d of %d", i+1, n), snap, at, repeat, d)
 		if errors.Is(err, errQuit) {
 			break
 		}
@@ -107,7 +107,12 @@ func (r *reviewing) do(ctx context.Context, all bool) error {
 }
 
 // trial shows one trial, asks for its open checks and stores the answers.
-func (r *reviewing) trial(ctx context.Context, where string, ref eval.CaseRef, v eval.Variant, repeat int, d store.Trial) error {
+func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot, at eval.Cell, repeat int, d store.Trial) error {
+	ref, v := snap.Cases[at.Case], snap.Variants[at.Variant]
+	var kase eval.Case
+	if err := blob.LoadJSON(ctx, r.store, ref.Blob, &kase); err != nil {
+		return err
+	}
 	row, err := r.store.Result(ctx, r.run.ID, d.Ordinal)
 	if err != nil {
 		return err
@@ -121,7 +126,7 @@ func (r *reviewing) trial(ctx context.Context, where string, ref eval.CaseRef, v
 	if err := report.Blind(r.c.env.Stdout, t, where, r.c.page()); err != nil {
 		return err
 	}
-	scores, err := r.ask(row.Result.Scores)
+	scores, err := r.ask(row.Result.Scores, criteria(kase, snap.Axes, v))
 	if err != nil {
 		return err
 	}
@@ -131,12 +136,12 @@ func (r *reviewing) trial(ctx context.Context, where string, ref eval.CaseRef, v
 	return report.Unblind(r.c.env.Stdout, t, r.c.page())
 }
 
-// ask goes through the checks that a person may decide.
-func (r *reviewing) ask(scores []eval.Score) ([]eval.Score, error) {
+// ask goes through the checks that a person may decide, and says what each wants.
+func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.Score, error) {
 	var out []eval.Score
 	for _, s := range scores {
 		if len(s.Parts) > 0 {
-			parts, err := r.ask(s.Parts)
+			parts, err := r.ask(s.Parts, wanted)
 			if err != nil {
 				return nil, err
 			}
@@ -145,6 +150,10 @@ func (r *reviewing) ask(scores []eval.Score) ([]eval.Score, error) {
 		}
 		if !s.Pending && len(s.Votes) == 0 {
 			continue
+		}
+		if words := wanted[s.Check]; words != "" && words != s.Title && words != s.Check {
+			lines, _ := report.Lines(words, 0, 100)
+			r.c.print("  %s\n", strings.Join(lines, "\n  "))
 		}
 		answer, err := r.answer(s)
 		if err != nil {

@@ -41,7 +41,7 @@ raw messages between us and the server, one JSON document in a line.`,
 				one := frames || raw || asJSON
 				if len(args) < 2 {
 					if one {
-						return usage("evalfarm show RUN CASE REPEAT", "--frames, --raw and --json want one trial")
+						return usage("evalfarm show RUN CASE REPEAT, or the summary: evalfarm report RUN --json", "--frames, --raw and --json want one trial")
 					}
 					summary, err := loadSummary(ctx, s, run)
 					if err != nil {
@@ -128,7 +128,7 @@ func trialsOf(ctx context.Context, s store.Store, run eval.Run, caseID, variant 
 	switch {
 	case len(trials) > 0:
 		slices.SortStableFunc(trials, func(a, b report.Trial) int {
-			return slices.Index(variants, a.Variant.ID) - slices.Index(variants, b.Variant.ID)
+			return slices.IndexFunc(snap.Variants, is(a.Variant)) - slices.IndexFunc(snap.Variants, is(b.Variant))
 		})
 		return trials, nil
 	case len(variants) > 0:
@@ -140,6 +140,11 @@ func trialsOf(ctx context.Context, s store.Store, run eval.Run, caseID, variant 
 		}
 		return nil, usage(hint, "run %s has no case %q", run.ID, caseID)
 	}
+}
+
+// is finds a variant by its id.
+func is(v eval.Variant) func(eval.Variant) bool {
+	return func(o eval.Variant) bool { return o.ID == v.ID }
 }
 
 // oneTrial picks the trial of a repeat.
@@ -195,7 +200,7 @@ func (c *command) printTrajectory(ctx context.Context, s store.Store, t report.T
 	if err != nil {
 		return err
 	}
-	c.print("%s\n", plain)
+	c.print("%s", plain) // and no more: it has a hash
 	return nil
 }
 
