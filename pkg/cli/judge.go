@@ -20,7 +20,7 @@ import (
 
 func (c *command) judge() *cobra.Command {
 	var f carrying
-	var rubric, model string
+	var rubric, model, answers string
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "judge RUN",
@@ -28,13 +28,15 @@ func (c *command) judge() *cobra.Command {
 		Long: `Judge the stored trials of a run, without running an agent: those that nobody
 has judged yet, because the judge was down or refused; with --all, every one
 anew; with --rubric, every agent trial by a rubric of its own, beside its
-checks.
+checks; with --oracle, the metrics of a condition fixture by the file of answers
+whose hash the fixture has, without a judge.
 
 Judging adds a grading. What an earlier one said is kept; the newest complete
 one counts.`,
 		Example: `  evalfarm judge latest
   evalfarm judge latest --all --model strict
-  evalfarm judge latest --rubric rubrics/politeness.md --model strict`,
+  evalfarm judge latest --rubric rubrics/politeness.md --model strict
+  evalfarm judge latest --oracle ../held-out/oracle.yaml`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -44,6 +46,17 @@ one counts.`,
 				}
 				if err := f.check(c); err != nil {
 					return err
+				}
+				switch {
+				case answers != "" && (all || rubric != "" || model != ""):
+					return usage("", "--oracle goes without --all, --rubric and --model: no model judges, and every trial is scored")
+				case answers != "":
+					return c.askOracle(ctx, &f, s, run, answers)
+				}
+				if rubric == "" {
+					if err := forJudges(ctx, s, run); err != nil {
+						return err
+					}
 				}
 				how, err := c.grading(ctx, s, run, rubric, model)
 				if err != nil {
@@ -61,6 +74,7 @@ one counts.`,
 	f.add(cmd)
 	cmd.Flags().StringVar(&rubric, "rubric", "", "judge every agent trial by the rubric in this `FILE`")
 	cmd.Flags().StringVar(&model, "model", "", "the `NAME` of the model of the suite that judges, instead of the ones that its checks name")
+	cmd.Flags().StringVar(&answers, "oracle", "", "score by the oracle in this `FILE`, whose sha256 the run knows")
 	cmd.Flags().BoolVar(&all, "all", false, "judge anew what is judged already")
 	cmd.AddCommand(c.calibrate())
 	return cmd
@@ -75,6 +89,27 @@ func judgeable(c *command, run eval.Run) error {
 		return usage("evalfarm resume "+run.ID, "run %s is %s; it is judged as it goes on", run.ID, run.State)
 	}
 	return nil
+}
+
+// forJudges refuses a run of which something is open, and nothing is for a judge:
+// the new grading would have nothing in the place of what others have said.
+func forJudges(ctx context.Context, s store.Store, run eval.Run) error {
+	var judges, others bool
+	err := s.EachResult(ctx, run.ID, func(row store.Row) error {
+		for _, score := range judgements(row.Result.Scores) {
+			if len(score.Votes) > 0 || score.Pending && score.Reason != eval.ReasonNoJudge && score.Reason != eval.ReasonNoBaseline {
+				judges = true
+			} else {
+				others = true
+			}
+		}
+		return nil
+	})
+	if err != nil || judges || !others {
+		return err
+	}
+	return usage(fmt.Sprintf("evalfarm review %s --reviewer NAME, or evalfarm judge %s --oracle FILE", run.ID, run.ID),
+		"no check of run %s is for a judge", run.ID)
 }
 
 // grading says how to judge.
