@@ -80,7 +80,6 @@ func (j Judge) pair(ctx context.Context, c eval.JudgeCheck, of llm.Trial, tr eva
 			return eval.Vote{Text: said[order].text, Reason: said[order].reason}, nil
 		}
 	}
-	// In the second order the trial's own answer is the second one.
 	// A is the trial's own answer, which is the second one in the second order.
 	winner, _ := stats.PositionSwap(said[0].prefers(stats.PreferA, stats.PreferB), said[1].prefers(stats.PreferB, stats.PreferA))
 	vote := eval.Vote{Pass: new(winner != stats.PreferB), Text: said[0].text}

@@ -14,12 +14,14 @@ const (
 	maxRendered = 256 << 10
 )
 
-// render writes a trajectory as the text that a judge reads.
+// render writes a trajectory as the text that a judge reads. What somebody wrote
+// stands behind bars, so that nobody can write the lines that say who spoke, and
+// with them calls that were never made.
 func render(tr eval.Trajectory) string {
 	var b strings.Builder
 	line := func(who, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "[%s]\n%s\n\n", who, clean(text))
+			fmt.Fprintf(&b, "[%s]\n| %s\n\n", who, strings.ReplaceAll(clean(text), "\n", "\n| "))
 		}
 	}
 	line("system prompt", tr.System)
@@ -39,7 +41,7 @@ func render(tr eval.Trajectory) string {
 	if len(tr.Turns) == 0 || tr.Turns[len(tr.Turns)-1].Text != tr.Answer {
 		line("final answer", tr.Answer)
 	}
-	return cut(strings.TrimSpace(b.String()), maxRendered)
+	return cutMiddle(strings.TrimSpace(b.String()), maxRendered)
 }
 
 func name(c eval.ToolCall) string {
@@ -78,21 +80,36 @@ func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end := limit
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
+	end := runeStart(text, limit)
 	return fmt.Sprintf("%s\n[cut: %d of %d bytes shown]", text[:end], end, len(text))
 }
 
+// cutMiddle keeps both ends of a text: the task, and what came of it.
+func cutMiddle(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end, begin := runeStart(text, limit/2), runeStart(text, len(text)-limit/2)
+	return fmt.Sprintf("%s\n\n[cut: %d bytes are not shown]\n\n| %s", text[:end], begin-end, text[begin:])
+}
+
+// runeStart is the last place up to at where a character begins.
+func runeStart(text string, at int) int {
+	for at > 0 && text[at]&0xC0 == 0x80 {
+		at--
+	}
+	return at
+}
+
 // clean makes characters visible that a reader would not see: control and format
-// characters, with which text hides or turns around.
+// characters, with which text hides or turns around, and line breaks of other
+// kinds than ours.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r >= 0xE0000 && r <= 0xE0FFF:
+		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp), r >= 0xE0000 && r <= 0xE0FFF:
 			return '�'
 		default:
 			return r

@@ -102,9 +102,14 @@ func find(r llm.Response, into any) (eval.Reason, string) {
 	return eval.ReasonJudgeMalformed, "no verdict in: " + short(r.Message.Text)
 }
 
+// maxSearched bounds where a verdict is looked for, in bytes from the end: each
+// brace may be the beginning of one, and hostile text has many.
+const maxSearched = 16 << 10
+
 // lastObject is the last top-level JSON object in a text, or nothing. A judge
 // that thinks aloud may write several; the last word counts.
 func lastObject(text string) string {
+	text = text[max(0, len(text)-maxSearched):]
 	last := ""
 	for at := 0; at < len(text); {
 		i := strings.IndexByte(text[at:], '{')
@@ -130,9 +135,5 @@ func short(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	end := maxText
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return text[:end] + "…"
+	return text[:runeStart(text, maxText)] + "…"
 }
