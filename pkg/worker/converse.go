@@ -33,6 +33,10 @@ func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
 		return
 	}
 	done := loop.Run(ctx, task)
+	if err := at.clean(&done.Trajectory); err != nil {
+		*r = failed(*r, eval.ReasonFarm, err.Error())
+		return
+	}
 	done.Trajectory.Listing = listed(task)
 	if done.Verdict == "" || done.Verdict == eval.Fail {
 		w.score(ctx, at, task, &done)

@@ -101,10 +101,12 @@ func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) (eval.Record, er
 // carryOut fills in the outcome, the result and the blobs. A panic of ours is a
 // failure of the farm, never the end of the worker.
 func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) (err error) {
+	at := &place{}
 	defer func() {
 		if p := recover(); p != nil {
-			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", p)
-			*r, err = failed(*r, eval.ReasonFarm, fmt.Sprintf("panic: %v", p)), nil
+			message := at.redactor().String(fmt.Sprintf("panic: %v", p))
+			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", message)
+			*r, err = failed(*r, eval.ReasonFarm, message), nil
 		}
 	}()
 	p, err := w.plans.get(ctx, claim.Job.Header)
@@ -121,7 +123,7 @@ func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record)
 	if w.opts.Ended != nil {
 		defer w.opts.Ended(claim.UID)
 	}
-	at := w.place(p, trial, c)
+	at = w.place(p, trial, c)
 	switch {
 	case p.snap.Grading != nil:
 		return w.judge(ctx, at, claim.Job.Subject, r)

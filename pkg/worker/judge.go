@@ -10,15 +10,20 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/judge"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/score"
+	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 // judge carries out a trial of a grading: it asks judges about a stored
 // trajectory. A judge that cannot be reached is a failed attempt; after the last
 // one the check stays open, and the agent's work with it. The error says that the
-// trajectory could not be read, so that there was no attempt.
+// trajectory could not be read now, so that there was no attempt.
 func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.Record) error {
 	var tr eval.Trajectory
-	if err := blob.LoadJSON(ctx, w.opts.Blobs, subject, &tr); err != nil {
+	switch err := blob.LoadJSON(ctx, w.opts.Blobs, subject, &tr); {
+	case errors.Is(err, store.ErrNotFound): // and will not be
+		*r = failed(*r, eval.ReasonFarm, "the trajectory to judge is gone")
+		return nil
+	case err != nil:
 		return fmt.Errorf("read the trajectory to judge: %w", err)
 	}
 	result := eval.Result{Verdict: eval.Pass, Stop: eval.StopDone}
@@ -28,16 +33,14 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 			result.Scores = append(result.Scores, eval.Score{Check: c.ID, Pending: true, Reason: eval.ReasonNoJudge, Message: err.Error()})
 			continue
 		}
-		ruling, refused, err := w.rule(ctx, at, filled, tr)
-		if refused != nil {
-			*r = refused.record(*r)
-			return nil
-		}
+		ruling, err := w.rule(ctx, at, filled, tr)
 		result.JudgeUsage = result.JudgeUsage.Add(ruling.Usage)
 		result.Times.JudgeMS += ruling.ModelMS
 		result.Times.BackoffMS += ruling.WaitedMS
 		if err != nil {
 			*r = unruled(*r, err, at)
+			// What the judges before it took is spent all the same.
+			r.Result.JudgeUsage, r.Result.Times = result.JudgeUsage, result.Times
 			return nil
 		}
 		if ruling.Score.Pending {
@@ -78,18 +81,20 @@ func (at *place) judged() []eval.Check {
 }
 
 // rule asks the judge of one check.
-func (w *Worker) rule(ctx context.Context, at *place, c eval.Check, tr eval.Trajectory) (judge.Ruling, *refusal, error) {
+func (w *Worker) rule(ctx context.Context, at *place, c eval.Check, tr eval.Trajectory) (judge.Ruling, error) {
 	model, of, refused := at.model(c.Judge.Model)
 	if refused != nil {
-		return judge.Ruling{}, refused, nil
+		return judge.Ruling{}, refused
 	}
 	j := judge.Judge{Model: model, Sampling: at.seeded(of.Sampling)}
-	ruling, err := j.Rule(ctx, c, at.identity(), tr)
-	return ruling, nil, err
+	return j.Rule(ctx, c, at.identity(), tr)
 }
 
-// unruled is the record of a judge that could not be reached.
+// unruled is the record of a judge that could not be asked or reached.
 func unruled(r eval.Record, err error, at *place) eval.Record {
+	if refused, ok := err.(*refusal); ok { //nolint:errorlint // ours, never wrapped
+		return refused.record(r)
+	}
 	reason := eval.ReasonModelUnavailable
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		reason = e.Reason()

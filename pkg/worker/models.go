@@ -10,7 +10,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/llm"
 )
 
-// usualKeys are the secrets that hold a provider's key when a model names none.
+// usualKey names the secret that holds a provider's key when a model names none.
 func usualKey(p eval.Provider) string {
 	switch p {
 	case eval.ProviderAnthropic:
@@ -51,7 +51,7 @@ func (at *place) model(name string) (llm.Model, eval.Model, *refusal) {
 	}
 	made, err := at.w.opts.Models(m, at.redactor())
 	if err != nil {
-		return nil, m, &refusal{eval.ReasonModelRefused, fmt.Sprintf("model %s: %v", name, err)}
+		return nil, m, &refusal{eval.ReasonModelRefused, at.redactor().String(fmt.Sprintf("model %s: %v", name, err))}
 	}
 	return made, m, nil
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -41,6 +42,22 @@ func (w *Worker) report(ctx context.Context, at *place, done agent.Done, atts []
 		result.Frames = w.keep(ctx, r, secrets.JSON(eval.Encode(frames)))
 	}
 	w.put(result, at, r)
+}
+
+// clean takes out the secrets that a model or a user said: before the trajectory
+// is hashed, and before checks show pieces of it. What servers say, their sessions
+// have cleaned already.
+func (at *place) clean(tr *eval.Trajectory) error {
+	raw := eval.Encode(*tr)
+	redacted := at.redactor().JSON(raw)
+	if bytes.Equal(raw, redacted) {
+		return nil
+	}
+	*tr = eval.Trajectory{}
+	if err := json.Unmarshal(redacted, tr); err != nil {
+		return fmt.Errorf("redact the trajectory: %w", err)
+	}
+	return nil
 }
 
 // put puts a result into the record. It holds what was heard (expected, actual,
