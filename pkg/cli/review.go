@@ -8,9 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -133,6 +131,7 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 	if err := r.keep(ctx, d, scores); err != nil {
 		return err
 	}
+	r.scored++
 	return report.Unblind(r.c.env.Stdout, t, r.c.page())
 }
 
@@ -140,6 +139,10 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.Score, error) {
 	var out []eval.Score
 	for _, s := range scores {
+		if len(s.Votes) == 0 && strings.HasPrefix(s.Message, scoredBy) { // by a person or an oracle: it stands
+			out = append(out, s)
+			continue
+		}
 		if len(s.Parts) > 0 {
 			parts, err := r.ask(s.Parts, wanted)
 			if err != nil {
@@ -176,7 +179,7 @@ func (r *reviewing) answer(s eval.Score) (eval.Score, error) {
 		if err != nil && (err != io.EOF || line == "") {
 			return s, errQuit
 		}
-		said := eval.Score{Check: s.Check, Title: s.Title, Message: "scored by " + r.by, Votes: s.Votes}
+		said := eval.Score{Check: s.Check, Title: s.Title, Message: scoredBy + r.by, Votes: s.Votes}
 		switch word := strings.TrimSpace(strings.ToLower(line)); word {
 		case "y", "yes":
 			said.Pass, said.Value = true, 1
@@ -201,18 +204,9 @@ func (r *reviewing) answer(s eval.Score) (eval.Score, error) {
 	}
 }
 
-// keep stores what was said of one trial.
+// keep stores what the reviewer said of one trial.
 func (r *reviewing) keep(ctx context.Context, d store.Trial, scores []eval.Score) error {
-	if err := r.store.Dispatch(ctx, r.grading.ID, []store.Mark{{Ordinal: d.Ordinal, Attempt: d.Attempt}}, 0); err != nil {
-		return err
-	}
-	now := time.Now().UTC()
-	_, err := r.store.Commit(ctx, []eval.Record{{
-		UID: ulid.Make().String(), Run: r.grading.ID, Ordinal: d.Ordinal, N: d.Attempt, Worker: "reviewer " + r.by,
-		Outcome: eval.AttemptDone, Result: eval.Result{Verdict: eval.Pass, Stop: eval.StopDone, Scores: scores}, Started: now, Ended: now,
-	}})
-	r.scored++
-	return err
+	return keep(ctx, r.store, r.grading.ID, said(r.grading.ID, "reviewer "+r.by, d, scores))
 }
 
 // finish makes the grading count. Trials that were not scored keep what they had.
@@ -226,11 +220,9 @@ func (r *reviewing) finish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		scored := r.scored
 		if err := r.keep(ctx, d, judgements(row.Result.Scores)); err != nil {
 			return err
 		}
-		r.scored = scored
 	}
 	summary, err := scheduler.EndGrading(ctx, r.store, r.grading)
 	if err != nil {
@@ -244,7 +236,7 @@ func (r *reviewing) finish(ctx context.Context) error {
 func judgements(scores []eval.Score) []eval.Score {
 	var out []eval.Score
 	for _, s := range scores {
-		if len(s.Votes) > 0 || s.Pending || strings.HasPrefix(s.Message, "scored by ") {
+		if len(s.Votes) > 0 || s.Pending || strings.HasPrefix(s.Message, scoredBy) {
 			out = append(out, s)
 		}
 		out = append(out, judgements(s.Parts)...)
