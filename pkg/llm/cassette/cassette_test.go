@@ -340,7 +340,8 @@ func TestMiss(t *testing.T) {
 		}
 	}
 	turn := prompt("Where is order 17?")
-	turn.Tools = []llm.Tool{{Name: "get"}}
+	schema := eval.JSON(`{"type":"object","properties":{}}`) // which a file has on several lines
+	turn.Tools = []llm.Tool{{Name: "get", Schema: schema}}
 	turn.Messages = append(turn.Messages,
 		llm.Message{Role: llm.Assistant, Calls: []llm.Call{{ID: "1", Tool: "get", Arguments: "{}"}}},
 		llm.Message{Role: llm.User, Results: []llm.Result{{ID: "1", Tool: "get", Text: "here"}}})
@@ -374,9 +375,9 @@ func TestMiss(t *testing.T) {
 		}, `differs in the list of tools: recorded "get", asked "fetch"`},
 		{"another description", func() llm.Request {
 			r := turn
-			r.Tools = []llm.Tool{{Name: "get", Description: "Gets."}}
+			r.Tools = []llm.Tool{{Name: "get", Description: "Gets.", Schema: schema}}
 			return r
-		}, `differs in tool "get": recorded " ", asked "Gets. "`},
+		}, `differs in tool "get": recorded " {\"properties\":{},\"type\":\"obje"…, asked "Gets. {\"properties\":{},\"type\":"…`},
 		{"a turn more", func() llm.Request {
 			r := turn
 			r.Messages = append(append([]llm.Message{}, turn.Messages...), llm.Message{Role: llm.Assistant, Text: "y"}, llm.Message{Role: llm.User, Text: "z"})

@@ -79,13 +79,23 @@ func (r request) parts() []part {
 	}
 	out := []part{{"the variant", r.Variant}, {"the system prompt", r.System}, {"the list of tools", strings.Join(names, ", ")}}
 	for _, t := range r.Tools {
-		out = append(out, part{fmt.Sprintf("tool %.60q", t.Name), t.Description + " " + string(t.Schema)})
+		out = append(out, part{fmt.Sprintf("tool %.60q", t.Name), t.Description + " " + canonical(t.Schema)})
 	}
 	out = append(out, part{"the tool to call", r.MustCall}, part{"the sampling", string(eval.Encode(r.Sampling))})
 	for i, m := range r.Messages {
 		out = append(out, part{fmt.Sprintf("message %d", i+1), m.String()})
 	}
 	return append(out, part{"the number of messages", fmt.Sprint(len(r.Messages))})
+}
+
+// canonical writes a value in the one way that its layout in a file, which is for
+// people, makes no difference to.
+func canonical(raw eval.JSON) string {
+	tree, err := eval.Decode(raw)
+	if err != nil {
+		return string(raw)
+	}
+	return string(eval.Encode(tree))
 }
 
 func (m message) String() string {
