@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"alike":    alike,
 			"ask":      ask,
 			"exits":    wantExit,
 			"waitport": waitPort,
