@@ -45,6 +45,8 @@ type suiteFile struct {
 	Cases []caseFile `yaml:"cases,omitempty"`
 	// When a run is no evidence at all.
 	Validity *validityFile `yaml:"validity,omitempty"`
+	// Least agreement with humans (Gwet's AC1, from 0 to 1) that the judge of the suite must have.
+	MinAgreement share `yaml:"min_agreement,omitempty"`
 	// Rules that decide the exit code.
 	Gate *gateFile `yaml:"gate,omitempty"`
 }

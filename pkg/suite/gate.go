@@ -19,7 +19,7 @@ func (b *build) rules() {
 			}
 			b.later(at.Place("repeats"), "repeats between min and max cannot be chosen yet")
 		}
-		if len(s.Cases) > 0 && !slices.ContainsFunc(s.Cases, func(c eval.Case) bool { return c.Kind == eval.KindAgent }) {
+		if b.agentless() {
 			b.warn(at.Place("repeats"), "the suite has no agent case to repeat", "script and catalog cases run once, unless a case has repeats itself or -n is given")
 		}
 	}
@@ -30,9 +30,18 @@ func (b *build) rules() {
 	if v := f.Validity; v != nil {
 		s.Validity.MaxErrorRate = (*float64)(v.MaxErrorRate)
 	}
+	s.MinAgreement = float64(f.MinAgreement)
+	if at.Field("min_agreement") != nil && b.agentless() {
+		b.warn(at.Place("min_agreement"), "the suite has no agent case to judge", "")
+	}
 	if f.Gate != nil {
 		b.gate(f.Gate)
 	}
+}
+
+// agentless says whether the suite has cases, and none of an agent.
+func (b *build) agentless() bool {
+	return len(b.suite.Cases) > 0 && !slices.ContainsFunc(b.suite.Cases, func(c eval.Case) bool { return c.Kind == eval.KindAgent })
 }
 
 func (b *build) gate(g *gateFile) {
