@@ -48,7 +48,9 @@ or --min-agreement, or the judge tells nothing from nothing.`,
 				if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
 					return err
 				}
-				least = max(least, snap.MinAgreement)
+				if snap.MinAgreement > 0 { // else any will do
+					least = max(least, snap.MinAgreement)
+				}
 				result, err := aggregate.Calibrate(items, passed, judged)
 				if err != nil && !errors.Is(err, aggregate.ErrUseless) {
 					return usage("", "%s: %s", args[0], err)
