@@ -30,6 +30,7 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 	for _, c := range at.judged() {
 		filled, err := score.Fill(c, at.lookup)
 		if err != nil {
+			result.Verdict, result.Reason = eval.Unjudged, eval.ReasonNoJudge
 			result.Scores = append(result.Scores, eval.Score{Check: c.ID, Pending: true, Reason: eval.ReasonNoJudge, Message: err.Error()})
 			continue
 		}
