@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
@@ -41,10 +42,17 @@ func whole(ctx context.Context, s store.Store, run eval.Run) (eval.Run, error) {
 		return run, nil
 	}
 	of, err := s.Run(ctx, run.Parent)
-	if err == nil && of.State == eval.RunDone && run.State != eval.RunDone {
-		return run, nil
+	if err != nil || of.State != eval.RunDone || run.State == eval.RunDone {
+		return of, err
 	}
-	return of, err
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
+		return run, err
+	}
+	if g := snap.Grading; g != nil && g.By != "" {
+		return run, usage("start another one; what was scored before the last complete one counts", "the grading %s was %s's and cannot be gone on with", run.ID, g.By)
+	}
+	return run, nil
 }
 
 // concludeStored prints what a done run came to, with its code.

@@ -53,6 +53,19 @@ func (r Result) Judged(j Result) Result {
 	return r
 }
 
+// CarryOver adds to the scores of a grading those of an earlier one that it is
+// silent on, as far as they are of checks which the result leaves open.
+func (r Result) CarryOver(before, scores []Score) []Score {
+	for _, s := range before {
+		is := func(other Score) bool { return other.Check == s.Check }
+		open := anyScore(r.Scores, func(own Score) bool { return own.Pending && own.Check == s.Check })
+		if open && !s.Pending && !slices.ContainsFunc(scores, is) {
+			scores = append(scores, s)
+		}
+	}
+	return scores
+}
+
 // judged replaces pending scores, also those inside groups, and values groups
 // anew.
 func judged(scores []Score, speak func(Score) Score) []Score {

@@ -97,22 +97,38 @@ func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) (atte
 }
 
 // fold is the result of the trial that a grading's record scores, as the record
-// leaves it.
-func (c *committer) fold(ctx context.Context, r eval.Record, lim *limits) (eval.Result, error) {
-	var body []byte
-	err := c.batch.queryRow(ctx, `SELECT r.body FROM trials t JOIN results r ON r.uid = t.result WHERE t.run = ? AND t.ordinal = ?`,
-		lim.parent, r.Ordinal).Scan(&body)
-	if errors.Is(err, sql.ErrNoRows) { // its trial is being run again
-		return r.Result, nil
+// leaves it. What the run's current grading says of checks on which the record is
+// silent goes into the record: a judge takes nothing back that a person said.
+func (c *committer) fold(ctx context.Context, r *eval.Record, lim *limits) (eval.Result, error) {
+	of, there, err := c.standing(ctx, lim.parent, r.Ordinal)
+	if err != nil || !there { // its trial is being run again
+		return r.Result, err
 	}
+	before, there, err := c.standing(ctx, lim.before, r.Ordinal)
 	if err != nil {
 		return eval.Result{}, err
 	}
-	var of eval.Result
-	if err := json.Unmarshal(body, &of); err != nil {
-		return eval.Result{}, fmt.Errorf("result of trial %s:%d: %w", lim.parent, r.Ordinal, err)
+	if there {
+		r.Result.Scores = of.CarryOver(before.Scores, r.Result.Scores)
 	}
 	return of.Judged(r.Result), nil
+}
+
+// standing reads the result that stands for a trial, if one does.
+func (c *committer) standing(ctx context.Context, run string, ordinal int) (r eval.Result, there bool, err error) {
+	var body []byte
+	err = c.batch.queryRow(ctx, `SELECT r.body FROM trials t JOIN results r ON r.uid = t.result WHERE t.run = ? AND t.ordinal = ?`,
+		run, ordinal).Scan(&body)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return r, false, nil
+	case err != nil:
+		return r, false, err
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, false, fmt.Errorf("result of trial %s:%d: %w", run, ordinal, err)
+	}
+	return r, true, nil
 }
 
 // recount moves a trial of the parent from the verdict of its own checks, which

@@ -112,6 +112,7 @@ type limits struct {
 	scored            int64  // its row in gradings; 0 until one is needed
 	current           string // its current grading
 	parent            string // the run that it scores, if it is a grading
+	before            string // that run's current grading, if it is another one
 }
 
 // commit stores one record and says what became of it.
@@ -122,7 +123,10 @@ func (c *committer) commit(ctx context.Context, r eval.Record, body string) (sto
 		return stored, err
 	}
 	if stored.Parent = lim.parent; lim.parent != "" {
-		if stored.Result, err = c.fold(ctx, r, lim); err != nil {
+		if stored.Result, err = c.fold(ctx, &r, lim); err != nil {
+			return stored, err
+		}
+		if body, err = encode(r.Result); err != nil {
 			return stored, err
 		}
 	}
@@ -250,8 +254,9 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 		return l, nil
 	}
 	l := &limits{id: run}
-	err := c.batch.queryRow(ctx, `SELECT attempts, max_lost, grading, parent FROM runs WHERE id = ?`, run).
-		Scan(&l.attempts, &l.maxLost, &l.current, &l.parent)
+	err := c.batch.queryRow(ctx, `
+		SELECT r.attempts, r.max_lost, r.grading, r.parent, coalesce((SELECT nullif(p.grading, r.id) FROM runs p WHERE p.id = r.parent), '')
+		FROM runs r WHERE r.id = ?`, run).Scan(&l.attempts, &l.maxLost, &l.current, &l.parent, &l.before)
 	if errors.Is(err, sql.ErrNoRows) {
 		l, err = nil, nil
 	}

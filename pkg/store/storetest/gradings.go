@@ -140,3 +140,32 @@ func testDecidedAnyway(t *testing.T, s store.Store) {
 	commit(t, s, judgement(grading1, 1, 1, true))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Pass: 1})
 }
+
+// testCarryOver: a grading that is silent on a check keeps what the one before
+// said of it.
+func testCarryOver(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	r := createGraded(t, s, 1)
+	dispatch(t, s, "r-graded", 1)
+	first := unjudged("r-graded", 0)
+	first.Result.Scores = append(first.Result.Scores, eval.Score{Check: "success", Pending: true, Reason: eval.ReasonNoJudge})
+	commit(t, s, first)
+	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
+	person := judgement(grading1, 0, 1, true)
+	person.Result.Scores = []eval.Score{{Check: "success", Pass: true, Value: 1}, {Check: "rubric", Pass: true, Value: 1}}
+	commit(t, s, person)
+	expectCounts(t, s, "r-graded", eval.VerdictCounts{Unjudged: 1})
+
+	g := r
+	g.ID, g.Parent, g.Grading, g.Created = grading2, r.ID, "", when.Add(time.Hour)
+	_, err := s.CreateGrading(ctx, g, nil, true)
+	must(t, err)
+	must(t, s.Dispatch(ctx, grading2, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
+	commit(t, s, judgement(grading2, 0, 1, true))
+	g.Outcome = eval.OutcomeComplete
+	must(t, s.Finish(ctx, g, blob.Pack([]byte(`{}`))))
+	row, err := s.Result(ctx, "r-graded", 0)
+	must(t, err)
+	equal(t, "verdict", row.Result.Verdict, eval.Pass)
+	equal(t, "checks: no rubric of a grading that is over", len(row.Result.Scores), 3)
+}

@@ -56,6 +56,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Gradings/Judged", testGrading},
 		{"Gradings/Again", testRegrading},
 		{"Gradings/DecidedAnyway", testDecidedAnyway},
+		{"Gradings/CarryOver", testCarryOver},
 		{"Gradings/Retry", testRetryJudged},
 		{"Gradings/RetryOnlyUnjudged", testRetryOnlyUnjudged},
 		{"Gradings/RetryUnderAGrading", testRetryUnderAGrading},
