@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,8 +81,9 @@ func (r *reviewing) do(ctx context.Context, all bool) error {
 	}
 	if n == 0 {
 		fmt.Fprintf(r.c.env.Stderr, "nothing of %s is open\n", r.run.ID)
+	} else {
+		fmt.Fprintf(r.c.env.Stderr, "%s to review. y: holds, n: does not, 0 to 1: in between, s: skip, q: quit\n", plural(n, "trial"))
 	}
-	fmt.Fprintf(r.c.env.Stderr, "%s to review. y: holds, n: does not, 0 to 1: in between, s: skip, q: quit\n", plural(n, "trial"))
 	due, err := r.store.Outstanding(ctx, r.grading.ID)
 	if err != nil {
 		return err
@@ -131,7 +133,9 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 	if err := r.keep(ctx, d, scores); err != nil {
 		return err
 	}
-	r.scored++
+	if slices.ContainsFunc(scores, func(s eval.Score) bool { return s.Message == scoredBy+r.by }) { // else all was skipped
+		r.scored++
+	}
 	return report.Unblind(r.c.env.Stdout, t, r.c.page())
 }
 
