@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evalfarm/evalfarm/internal/demo"
+	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
@@ -75,6 +76,23 @@ func TestEveryVerdictOfTheSupportDeskIsRight(t *testing.T) {
 	if len(summary.Cells) < least {
 		t.Errorf("got %d cells, want at least %d", len(summary.Cells), least)
 	}
+}
+
+// Which queue carries the jobs, and how many workers take them, changes nothing of
+// what agents do and judges say.
+func TestSupportDeskIsTheSameOnEveryFarm(t *testing.T) {
+	if underRace {
+		t.Skip("three runs of the whole suite; the kill tests take the same ways with less")
+	}
+	path, _ := supportDesk(t)
+	var embedded, spawned eval.Summary
+	args := []string{"run", path, "-n", "3", "--seed", "7", "--json", "--progress", "none"}
+	newShop(t).json(&embedded, 0, args...)
+	newShop(t).json(&spawned, 0, append(args, "--broker", "spawn")...)
+	sameAs(t, spawned, embedded)
+	f := newShop(t)
+	sched, hands := farm(f, redistest.Start(t), path, 3, 3)
+	sameAs(t, conclude(f, sched, hands, 0), embedded)
 }
 
 // Each regression of the desk makes exactly the good agents fail that its table

@@ -36,11 +36,11 @@ func farm(s *shop, redis *redistest.Server, suite string, repeats, workers int) 
 	return sched, hands
 }
 
-// conclude waits for the scheduler and gives its summary.
-func conclude(s *shop, sched *process, hands []*process) eval.Summary {
+// conclude waits for the scheduler, wants an exit code and gives its summary.
+func conclude(s *shop, sched *process, hands []*process, want int) eval.Summary {
 	s.t.Helper()
-	if code := sched.wait(); code != 1 {
-		s.t.Fatalf("scheduler: exit code %d, want 1\n%s", code, sched.errs.String())
+	if code := sched.wait(); code != want {
+		s.t.Fatalf("scheduler: exit code %d, want %d\n%s", code, want, sched.errs.String())
 	}
 	var summary eval.Summary
 	if err := json.Unmarshal([]byte(sched.out.String()), &summary); err != nil {
@@ -71,7 +71,7 @@ func TestFarmOfTwoWorkers(t *testing.T) {
 
 	redis := redistest.Start(t)
 	sched, hands := farm(s, redis, suite, 4, 2)
-	got := conclude(s, sched, hands)
+	got := conclude(s, sched, hands, 1)
 	if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
 		t.Errorf("farm: %+v %s; embedded: %+v %s; want the same", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
 	}
@@ -104,7 +104,7 @@ func TestFarmSurvivesKilling(t *testing.T) {
 			sched, hands := farm(f, redis, "suite.yaml", 10, 2)
 			eventually(t, "a fifth of the results are stored", func() bool { return f.done() >= 100 || sched.ended() })
 			tt.kill(redis, hands)
-			got := conclude(f, sched, hands)
+			got := conclude(f, sched, hands, 1)
 			if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
 				t.Errorf("got %+v %s, want %+v %s", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
 			}
