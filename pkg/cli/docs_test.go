@@ -47,12 +47,13 @@ func TestDocsHoldEveryCommand(t *testing.T) {
 }
 
 func describe(b *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(b, "\n## %s\n\n%s.\n", cmd.Name(), strings.TrimSuffix(cmd.Short, "."))
+	before := strings.TrimSuffix(cmd.CommandPath(), cmd.Name())
+	fmt.Fprintf(b, "\n## %s%s\n\n%s.\n", strings.TrimPrefix(before, "evalfarm "), cmd.Name(), strings.TrimSuffix(cmd.Short, "."))
 	if cmd.Long != "" {
 		fmt.Fprintf(b, "\n```text\n%s\n```\n", strings.TrimSpace(cmd.Long))
 	}
 	if cmd.Runnable() {
-		fmt.Fprintf(b, "\n```text\nevalfarm %s\n", cmd.Use)
+		fmt.Fprintf(b, "\n```text\n%s%s\n", before, cmd.Use)
 		if cmd.LocalFlags().HasAvailableFlags() {
 			fmt.Fprintf(b, "\n%s", cmd.LocalFlags().FlagUsages())
 		}
@@ -60,5 +61,8 @@ func describe(b *strings.Builder, cmd *cobra.Command) {
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(b, "\n```text\n%s\n```\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	for _, sub := range cmd.Commands() {
+		describe(b, sub)
 	}
 }
