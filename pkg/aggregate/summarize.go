@@ -138,6 +138,9 @@ func (c *cell) add(r store.Row, repeat int) {
 	if res.Verdict != eval.Pass && c.worse(res.Verdict, r.Ordinal) {
 		c.failure = r.Ordinal
 		c.stats.Failure = failure(res, repeat)
+		if c.stats.Kind == eval.KindAgent && res.Stop != eval.StopDone {
+			c.stats.Failure.Stop = res.Stop
+		}
 	}
 }
 

@@ -189,6 +189,8 @@ type Failure struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  Reason  `json:"reason,omitempty"`
 	Message string  `json:"message,omitempty"`
+	// Stop says what ended an agent's trial before the agent was done.
+	Stop StopReason `json:"stop,omitempty"`
 	// Scores that did not pass.
 	Scores []Score `json:"scores,omitempty"`
 	// Stderr is the head of what the server wrote to stderr.

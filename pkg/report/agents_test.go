@@ -27,7 +27,10 @@ func agents() *farm {
 			{"too-little", []eval.Score{right, wrong}, &threshold},
 			{"right", []eval.Score{right}, nil},
 		} {
-			r := &eval.Result{Scores: c.scores, Threshold: c.threshold, Counts: eval.Counts{Turns: 2}}
+			r := &eval.Result{Scores: c.scores, Threshold: c.threshold, Counts: eval.Counts{Turns: 2}, Stop: eval.StopDone}
+			if c.id == "wrong" {
+				r.Stop = eval.StopLoop
+			}
 			r.Verdict, r.Reason, r.Message = eval.Fold(r.Scores, r.Threshold)
 			for _, s := range r.Scores {
 				if s.Pass {
@@ -49,6 +52,7 @@ func TestTerminalAgents(t *testing.T) {
 		times      int
 	}{
 		{"the check that decided, behind one that waits", "\n      wrong_answer: contains: want an answer", 2},
+		{"what ended it", `got "lost" (stopped: loop)`, 2},
 		{"its difference", `actual   "lost"`, 4},
 		{"the mean that a threshold wants", "wrong_answer: want a mean of 0.7, got 0.5; contains: want", 2},
 		{"nothing of a judge", "awaiting_judge", 0},

@@ -289,7 +289,11 @@ func (p *page) difference(indent int, s eval.Score) {
 // explain says in a line why a trial did not pass.
 func explain(c eval.CellStats, f eval.Failure) string {
 	if c.Kind == eval.KindAgent && f.Message != "" { // which check of several, and the mean that a threshold wants
-		return cause(f.Reason, f.Message)
+		said := cause(f.Reason, f.Message)
+		if f.Verdict == eval.Fail && f.Stop != "" && f.Reason != eval.ReasonLimit {
+			said += fmt.Sprintf(" (stopped: %s)", f.Stop)
+		}
+		return said
 	}
 	if !many(c) && len(f.Scores) > 0 {
 		return cause(f.Scores[0].Reason, f.Scores[0].Message)
