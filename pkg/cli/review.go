@@ -29,10 +29,10 @@ func (c *command) review() *cobra.Command {
 words, metrics for reviewers, and those of a judge that has not spoken. With
 --all, also what a judge has decided.
 
-You see what the agent did, but not which variant it was, nor what it took:
-tokens, times and counts are shown once you have scored the trial. The answers
-are kept as a grading of the run, which counts from the end of the review. Quit
-with q at any time; what you have not scored stays open.`,
+You see what the agent did and the rubrics, but not which variant it was, nor
+what it took: tokens, times and counts are shown once you have scored the trial.
+The answers are kept as a grading of the run, which counts from the end of the
+review. Quit with q at any time; what you have not scored stays open.`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
