@@ -290,7 +290,7 @@ func (p *page) difference(indent int, s eval.Score) {
 func explain(c eval.CellStats, f eval.Failure) string {
 	if c.Kind == eval.KindAgent && f.Message != "" { // which check of several, and the mean that a threshold wants
 		said := cause(f.Reason, f.Message)
-		if f.Verdict == eval.Fail && f.Stop != "" && f.Reason != eval.ReasonLimit {
+		if cut := f.Stop != "" && f.Stop != eval.StopUser; cut && f.Verdict == eval.Fail && f.Reason != eval.ReasonLimit {
 			said += fmt.Sprintf(" (stopped: %s)", f.Stop)
 		}
 		return said
