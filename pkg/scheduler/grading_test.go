@@ -9,6 +9,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -125,6 +126,77 @@ func TestJudgeThatIsDownLosesNothing(t *testing.T) {
 	}
 	if run, err = b.store.Run(t.Context(), run.ID); err != nil || run.Grading != g.ID {
 		t.Errorf("the run's grading is %s (%v), want %s", run.Grading, err, g.ID)
+	}
+}
+
+// A trial that runs again is judged once for it, under a number that no queue has
+// seen, without waiting for an audit.
+func TestTrialThatRunsAgainIsJudgedAgain(t *testing.T) {
+	b := setup(t, scheduler.Options{Audit: time.Hour})
+	run := b.createJudged(1)
+	b.adopt(run)
+	b.eventually("the trial is out", func() bool { return len(b.queue.of(run.ID)) == 1 })
+	b.work(b.queue.of(run.ID)[0])
+	b.eventually("a judge is asked", func() bool { return len(b.judging.of(run.Grading)) == 1 })
+	b.put(b.judging.of(run.Grading)[0], eval.AttemptDone, eval.Result{
+		Verdict: eval.Unjudged, Scores: []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}},
+	})
+	b.wait(run)
+
+	if n, err := b.store.Retry(t.Context(), run.ID, []eval.Verdict{eval.Unjudged}); err != nil || n != 1 {
+		t.Fatalf("Retry: %d trials (%v), want 1", n, err)
+	}
+	b.adopt(run)
+	b.eventually("the trial is out again", func() bool { return len(b.queue.of(run.ID)) == 2 })
+	b.work(b.queue.of(run.ID)[1])
+	b.eventually("a judge is asked again", func() bool { return len(b.judging.of(run.Grading)) == 2 })
+	again := b.judging.of(run.Grading)[1]
+	if again.Attempt != 2 {
+		t.Errorf("the judge is asked in attempt %d, want 2", again.Attempt)
+	}
+	b.judge(again, true)
+	if s := b.wait(run); s.Counts.Pass != 1 || len(b.judging.of(run.Grading)) != 2 {
+		t.Errorf("got %+v and %d questions to judges, want 1 pass and 2", s.Counts, len(b.judging.of(run.Grading)))
+	}
+}
+
+// Whoever is killed while a grading ends has lost nothing: it counts already, and
+// to go on with it makes the run's summary.
+func TestGradingThatWasKilledAtItsEnd(t *testing.T) {
+	b := setup(t, scheduler.Options{})
+	run := b.createJudged(1)
+	b.adopt(run)
+	b.eventually("the trial is out", func() bool { return len(b.queue.of(run.ID)) == 1 })
+	b.work(b.queue.of(run.ID)[0])
+	b.eventually("a judge is asked", func() bool { return len(b.judging.of(run.Grading)) == 1 })
+	b.judge(b.judging.of(run.Grading)[0], true)
+	b.wait(run)
+	run, err := b.store.Run(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _, err := scheduler.Grade(t.Context(), b.store, run, eval.Grading{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.Dispatch(t.Context(), g.ID, []store.Mark{{Ordinal: 0, Attempt: 1}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.judge(jobs.Job{Run: g.ID, Attempt: 1}, false)
+	if err := b.store.SetState(t.Context(), g.ID, eval.RunFinalizing); err != nil {
+		t.Fatal(err)
+	}
+	// Here it was killed.
+	b.adopt(g)
+	if s := b.wait(g); s.Run != run.ID || s.Counts.Fail != 1 {
+		t.Errorf("got %+v of run %s, want 1 fail of %s", s.Counts, s.Run, run.ID)
+	}
+	var stored eval.Summary
+	if run, err = b.store.Run(t.Context(), run.ID); err == nil {
+		err = blob.LoadJSON(t.Context(), b.store, run.Summary, &stored)
+	}
+	if err != nil || stored.Counts.Fail != 1 || run.Grading != g.ID {
+		t.Errorf("the stored summary has %+v, the grading is %s (%v); want 1 fail and %s", stored.Counts, run.Grading, err, g.ID)
 	}
 }
 

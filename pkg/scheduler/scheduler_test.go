@@ -23,6 +23,7 @@ import (
 type queue struct {
 	mu        sync.Mutex
 	enqueued  []jobs.Job
+	known     map[string]bool // keys of what is enqueued
 	standing  map[string]jobs.Standing
 	controls  []eval.Control
 	enqueuing func([]jobs.Job) error
@@ -36,8 +37,12 @@ func (q *queue) Enqueue(_ context.Context, js []jobs.Job) error {
 			return err
 		}
 	}
+	if q.known == nil {
+		q.known = map[string]bool{}
+	}
 	for _, j := range js {
-		if !slices.ContainsFunc(q.enqueued, func(k jobs.Job) bool { return k.Key() == j.Key() }) {
+		if !q.known[j.Key()] {
+			q.known[j.Key()] = true
 			q.enqueued = append(q.enqueued, j)
 		}
 	}

@@ -1,0 +1,14 @@
+package scheduler
+
+// Held is how many trials of a run the scheduler has in memory.
+func (s *Scheduler) Held(run string) int {
+	s.mu.Lock()
+	r := s.runs[run]
+	s.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.outstanding)
+}
+
+// Remembered is how many waiting trials of a grading it keeps at most.
+const Remembered = remembered
