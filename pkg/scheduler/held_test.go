@@ -74,12 +74,21 @@ func TestTrialsThatWaitForAJudgeStayInTheStore(t *testing.T) {
 		bounded("while agents work")
 	}
 
-	down := eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable, Message: "no answer"}
-	for failed := range 2 * window {
-		b.eventually("judges are asked", func() bool { return len(b.judging.of(run.Grading)) > failed })
-		b.put(b.judging.of(run.Grading)[failed], eval.AttemptFailed, down)
+	for try := range 2 {
+		b.eventually("judges are asked", func() bool { return len(b.judging.of(run.Grading)) >= (try+1)*window })
+		var down []eval.Record
+		for _, j := range b.judging.of(run.Grading)[try*window:][:window] {
+			down = append(down, eval.Record{
+				UID: "down-" + j.Key(), Run: j.Run, Ordinal: j.Ordinal, N: j.Attempt, Outcome: eval.AttemptFailed,
+				Result:  eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable, Message: "no answer"},
+				Started: time.Now(), Ended: time.Now(),
+			})
+		}
+		if err := b.agg.Put(t.Context(), down...); err != nil {
+			t.Fatal(err)
+		}
+		bounded("while the judge is down")
 	}
-	bounded("while the judge is down")
 	if counts, err := b.store.Counts(t.Context(), run.ID); err != nil || counts.Unjudged != trials {
 		t.Errorf("got %+v (%v), want all of %d unjudged", counts, err, trials)
 	}
