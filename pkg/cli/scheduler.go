@@ -117,7 +117,7 @@ func (f *scheduling) runs(ctx context.Context, s store.Store, requests []schedul
 		runs = append(runs, run)
 	}
 	for _, req := range requests {
-		if err := c.attach(ctx, s, &req.Suite.Suite, ""); err != nil {
+		if err := scheduler.Attach(ctx, s, &req.Suite.Suite, ""); err != nil {
 			return nil, err
 		}
 		run, err := scheduler.Create(ctx, s, req)
