@@ -21,19 +21,19 @@ var floors = []string{
 	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25",
 	// First: contracts and pure rules.
 	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire pkg/telemetry pkg/llm",
-	// Mezzanine: rules built on rules.
+	// Second: rules built on rules.
 	"pkg/similar",
-	// Second: adapters, each alone with its dependency, and engines.
+	// Third: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
-	// Third: the services.
+	// Fourth: the services.
 	"pkg/scheduler pkg/worker",
-	// Fourth: faces that are served.
+	// Fifth: faces that are served.
 	"pkg/httpapi pkg/stub",
-	// Fifth: the composition.
+	// Sixth: the composition.
 	"pkg/app",
-	// Sixth: the command line.
+	// Seventh: the command line.
 	"pkg/cli",
 	// The roof.
 	"cmd/evalfarm cmd/scheduler cmd/worker",
