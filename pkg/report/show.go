@@ -159,13 +159,8 @@ func spent(name string, ms float64) string {
 
 // tokens writes the usage of models, each apart.
 func (p *page) tokens(res eval.Result) {
-	for _, u := range []struct {
-		who string
-		eval.Usage
-	}{{"agent", res.Usage}, {"user", res.UserUsage}, {"judge", res.JudgeUsage}} {
-		if u.Total() > 0 {
-			p.fact("tokens", join(u.who, count("in", u.Input), count("cached", u.CacheRead), count("out", u.Output), count("reasoning", u.Reasoning)))
-		}
+	for _, u := range usages(res.Usage, res.UserUsage, res.JudgeUsage) {
+		p.fact("tokens", u)
 	}
 }
 

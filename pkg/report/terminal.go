@@ -111,6 +111,28 @@ func (p *page) rates(s eval.Summary) {
 	if steps, workflows := steps(s.Cells); workflows {
 		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", steps.Pass, steps.Pass+steps.Fail))
 	}
+	for i, u := range usages(s.Usage, s.UserUsage, s.JudgeUsage) {
+		name := ""
+		if i == 0 {
+			name = "tokens"
+		}
+		p.line(p.indent(2), text(name).pad(9), text(u))
+	}
+}
+
+// usages tells the tokens of agents, of models that play users and of judges,
+// each apart.
+func usages(agent, user, judge eval.Usage) []string {
+	var lines []string
+	for _, u := range []struct {
+		who string
+		eval.Usage
+	}{{"agent", agent}, {"user", user}, {"judge", judge}} {
+		if u.Total() > 0 {
+			lines = append(lines, join(u.who, count("in", u.Input), count("cached", u.CacheRead), count("out", u.Output), count("reasoning", u.Reasoning)))
+		}
+	}
+	return lines
 }
 
 // steps counts those of script cases, and says whether any case has several.
