@@ -31,6 +31,9 @@ their agents again all the same.`,
 				return err
 			}
 			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
+				if run.Parent != "" {
+					return usage("evalfarm judge "+run.Parent, "%s is a grading, which is never changed", run.ID)
+				}
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					return &app.LockedError{Run: run.ID, Owner: owner}
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -152,8 +153,12 @@ func (db *DB) Retry(ctx context.Context, run string, vs []eval.Verdict) (int, er
 func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict) (int, error) {
 	var state eval.RunState
 	var trials int
-	if err := tx.QueryRowContext(ctx, `SELECT state, trials FROM runs WHERE id = ?`, run).Scan(&state, &trials); err != nil {
+	var parent string
+	if err := tx.QueryRowContext(ctx, `SELECT state, trials, parent FROM runs WHERE id = ?`, run).Scan(&state, &trials, &parent); err != nil {
 		return 0, missing(err)
+	}
+	if parent != "" {
+		return 0, errors.New("a grading is never changed: judge its run again")
 	}
 	for _, v := range vs {
 		if !slices.Contains([]eval.Verdict{eval.Error, eval.Unjudged, eval.Unfinished}, v) {

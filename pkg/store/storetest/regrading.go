@@ -20,6 +20,9 @@ func testRetryJudged(t *testing.T, s store.Store) {
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
 	commit(t, s, refused)
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Unjudged: 1})
+	if _, err := s.Retry(ctx, grading1, []eval.Verdict{eval.Unjudged}); err == nil {
+		t.Error("a grading was retried: its trials lose what they score")
+	}
 	n, err := s.Retry(ctx, "r-graded", []eval.Verdict{eval.Unjudged})
 	must(t, err)
 	equal(t, "retried", n, 1)
