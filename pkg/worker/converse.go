@@ -157,13 +157,6 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 		return
 	}
 	done.Scores = score.Checks(ctx, checks, subject, options)
-	for _, s := range done.Scores {
-		if s.Pass {
-			done.Counts.StepsPass++
-		} else if !s.Pending && !s.Warning {
-			done.Counts.StepsFail++
-		}
-	}
 	verdict, reason, message := eval.Fold(done.Scores, at.c.Threshold)
 	if done.Verdict == "" || verdict == eval.Error {
 		done.Verdict, done.Reason, done.Message = verdict, reason, message

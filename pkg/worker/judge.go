@@ -18,16 +18,19 @@ import (
 // one the check stays open, and the agent's work with it. The error says that the
 // trajectory could not be read now, so that there was no attempt.
 func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.Record) error {
+	checks := at.judged()
 	var tr eval.Trajectory
-	switch err := blob.LoadJSON(ctx, w.opts.Blobs, subject, &tr); {
-	case errors.Is(err, store.ErrNotFound): // and will not be
-		*r = failed(*r, eval.ReasonFarm, "the trajectory to judge is gone")
-		return nil
-	case err != nil:
-		return fmt.Errorf("read the trajectory to judge: %w", err)
+	if len(checks) > 0 {
+		switch err := blob.LoadJSON(ctx, w.opts.Blobs, subject, &tr); {
+		case errors.Is(err, store.ErrNotFound): // and will not be
+			*r = failed(*r, eval.ReasonFarm, "the trajectory to judge is gone")
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the trajectory to judge: %w", err)
+		}
 	}
 	result := eval.Result{Verdict: eval.Pass, Stop: eval.StopDone}
-	for _, c := range at.judged() {
+	for _, c := range checks {
 		filled, err := score.Fill(c, at.lookup)
 		if err != nil {
 			result.Verdict, result.Reason = eval.Unjudged, eval.ReasonNoJudge
@@ -55,10 +58,13 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 }
 
 // judged lists the checks that the grading judges: those of the case, or the
-// grading's own rubric.
+// grading's own rubric, which is for agents.
 func (at *place) judged() []eval.Check {
 	how := at.p.snap.Grading
-	if how.Rubric != "" {
+	switch {
+	case at.c.Kind != eval.KindAgent:
+		return nil
+	case how.Rubric != "":
 		return []eval.Check{{ID: "rubric", Judge: &eval.JudgeCheck{Rubric: how.Rubric, Model: how.Model}}}
 	}
 	var out []eval.Check

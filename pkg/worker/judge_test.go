@@ -79,11 +79,16 @@ func TestWhatJudgesAreAsked(t *testing.T) {
 		{"another model", []eval.Check{judged("a")}, eval.Grading{Model: "strict"}, []string{"strict judge/1: Be kind to CUST-4091."}, []string{"a"}},
 		{"another rubric", []eval.Check{judged("a")}, eval.Grading{Model: "strict", Rubric: "Be brief."}, []string{"strict judge/1: Be brief."}, []string{"rubric"}},
 		{"nothing", []eval.Check{contains("said", "Hi")}, eval.Grading{}, nil, nil},
+		{"no rubric for a script", nil, eval.Grading{Model: "strict", Rubric: "Be brief."}, nil, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			j := &bench{}
-			b := setup(t, []eval.Case{conversation(tt.checks...)}, grading(tt.how), declared(map[string]modelFunc{"judge": j.named("judge"), "strict": j.named("strict")}))
+			c := conversation(tt.checks...)
+			if tt.checks == nil {
+				c = active("script")
+			}
+			b := setup(t, []eval.Case{c}, grading(tt.how), declared(map[string]modelFunc{"judge": j.named("judge"), "strict": j.named("strict")}))
 			r := b.grade(b.subject(done()))
 			if diff := cmp.Diff(tt.want, j.asked); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
