@@ -40,7 +40,7 @@ func (c *conversation) act(ctx context.Context, asked []llm.Call) bool {
 		invocations[i] = in
 		if in.call.Method == methodCall && in.call.Invalid == "" {
 			if limit := c.task.Case.Limits.ToolCalls; limit > 0 && planned >= limit && over == "" {
-				over = fmt.Sprintf("not called: the trial's limit of %d tool calls is reached", limit)
+				over = "not called: the trial's limit of " + counted(limit, "tool call") + " is reached"
 			}
 			planned++
 		}
@@ -152,7 +152,7 @@ func (c *conversation) goesOn(ctx context.Context, invocations []*invocation, ov
 		calls = append(calls, in.call)
 	}
 	if over {
-		c.limit(eval.StopToolCallLimit, fmt.Sprintf("%d tool calls", c.task.Case.Limits.ToolCalls))
+		c.limit(eval.StopToolCallLimit, counted(c.task.Case.Limits.ToolCalls, "tool call"))
 		return false
 	}
 	if c.repeats.looping(calls, c.task.Settings.LoopAfter) {

@@ -17,12 +17,12 @@ func (c *conversation) limited() bool {
 	limits, turns := c.task.Case.Limits, len(c.done.Trajectory.Turns)
 	switch used := c.done.Usage.Total(); {
 	case limits.Turns > 0 && turns >= limits.Turns:
-		c.limit(eval.StopTurnLimit, fmt.Sprintf("%d turns", limits.Turns))
+		c.limit(eval.StopTurnLimit, counted(limits.Turns, "turn"))
 	case turns >= mostTurns:
 		c.stop(eval.StopTurnLimit)
 		c.find("endless", fmt.Sprintf("the trial has no limit of turns and did not end in %d", mostTurns))
 	case limits.Tokens > 0 && used >= limits.Tokens:
-		c.limit(eval.StopTokenLimit, fmt.Sprintf("%d tokens", limits.Tokens))
+		c.limit(eval.StopTokenLimit, counted(limits.Tokens, "token"))
 	default:
 		return false
 	}
@@ -54,4 +54,12 @@ func (c *conversation) interrupted(ctx context.Context) bool {
 func (c *conversation) cancelled() {
 	c.stop(eval.StopCancelled)
 	c.decide(eval.Unfinished, eval.ReasonCancelled, "cancelled while it ran")
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -15,7 +15,7 @@ func (r *run) request(ctx context.Context, s eval.Step, turn *eval.Turn, poll bo
 	}
 	if limit := r.c.Limits.ToolCalls; s.Call != "" && limit > 0 && r.done.Counts.ToolCalls >= limit {
 		r.stop(eval.StopToolCallLimit)
-		r.over = failf(eval.ReasonLimit, "the trial's limit of %d tool calls is reached", limit)
+		r.over = failf(eval.ReasonLimit, "the trial's limit of %s is reached", counted(limit, "tool call"))
 		return answer.Answer{}, r.over
 	}
 	call := eval.ToolCall{Tool: s.Call, URI: s.Read, Arguments: s.Arguments, Poll: poll}

@@ -59,9 +59,9 @@ func TestLoopVerdicts(t *testing.T) {
 		{"a conversation that is too long", nil, failing(model(llm.ContextLength), get), "", "", eval.StopContextLimit, ""},
 		{"a content filter", nil, failing(model(llm.ContentFilter), get), "", "", eval.StopRefused, ""},
 
-		{"a limit that fails", limits(eval.Limits{Turns: 1, OnLimit: eval.OnLimitFail}), moving(&heard{}, get), eval.Fail, eval.ReasonLimit, eval.StopTurnLimit, "the trial's limit of 1 turns is reached"},
-		{"a limit of calls that fails", limits(eval.Limits{ToolCalls: 1, OnLimit: eval.OnLimitFail}), moving(&heard{}, get), eval.Fail, eval.ReasonLimit, eval.StopToolCallLimit, "the trial's limit of 1 tool calls is reached"},
-		{"a limit of tokens that fails", limits(eval.Limits{Tokens: 1, OnLimit: eval.OnLimitFail}), moving(&heard{}, get), eval.Fail, eval.ReasonLimit, eval.StopTokenLimit, "the trial's limit of 1 tokens is reached"},
+		{"a limit that fails", limits(eval.Limits{Turns: 1, OnLimit: eval.OnLimitFail}), moving(&heard{}, get), eval.Fail, eval.ReasonLimit, eval.StopTurnLimit, "the trial's limit of 1 turn is reached"},
+		{"a limit of calls that fails", limits(eval.Limits{ToolCalls: 1, OnLimit: eval.OnLimitFail}), moving(&heard{}, get), eval.Fail, eval.ReasonLimit, eval.StopToolCallLimit, "the trial's limit of 1 tool call is reached"},
+		{"a limit of tokens that fails", limits(eval.Limits{Tokens: 1, OnLimit: eval.OnLimitFail}), moving(&heard{}, get), eval.Fail, eval.ReasonLimit, eval.StopTokenLimit, "the trial's limit of 1 token is reached"},
 
 		{"a variable without a value", func(t *agent.Task) { t.Case.Prompt = "Refund {{order}}." }, nil, eval.Error, eval.ReasonVariableMissing, eval.StopNotStarted, `fill "Refund {{order}}.": nothing gives {{order}} a value`},
 		{"a placeholder that is none", func(t *agent.Task) { t.Settings.System = "{{" }, nil, eval.Error, eval.ReasonFarm, eval.StopNotStarted, ""},

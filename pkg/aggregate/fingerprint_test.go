@@ -1,6 +1,7 @@
 package aggregate
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -54,6 +55,33 @@ func TestFingerprint(t *testing.T) {
 	}
 	if got := fingerprint(func(rs []store.Row) []store.Row { return rs[:1] }); got == plain {
 		t.Error("a missing trial left the fingerprint as it was")
+	}
+}
+
+// Another seed puts the same trials in another order.
+func TestFingerprintIsThatOfAnySeed(t *testing.T) {
+	prints := map[string]bool{}
+	for seed := range uint64(5) {
+		snap := snapshot()
+		snap.Plan.Seed = seed
+		order := eval.NewOrder(snap.Plan)
+		var rs []store.Row
+		for ordinal := range snap.Plan.Trials() {
+			cell, repeat, err := order.At(ordinal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			did := fmt.Sprintf("cell %d, repeat %d", cell, repeat)
+			rs = append(rs, store.Row{Ordinal: ordinal, Result: eval.Result{Verdict: eval.Pass, TrajectoryHash: did}})
+		}
+		got, err := Fingerprint(snap, each(rs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints[got] = true
+	}
+	if len(prints) != 1 {
+		t.Errorf("got %d fingerprints of the same trials, want one", len(prints))
 	}
 }
 

@@ -103,9 +103,11 @@ func workerID() string {
 }
 
 // secret finds the value of a secret: the environment variable of its name, or
-// the content of the file that NAME_FILE names. The error says what to do.
+// the content of the file that NAME_FILE names. An empty one is none: that is how
+// build servers hand over secrets that they do not have. The error says what to
+// do.
 func (c Config) secret(name string) (string, error) {
-	if v, ok := lookup(c.Environ, name); ok {
+	if v, ok := lookup(c.Environ, name); ok && v != "" {
 		return v, nil
 	}
 	path, ok := lookup(c.Environ, name+"_FILE")
@@ -116,7 +118,11 @@ func (c Config) secret(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the secret %q cannot be read from %s_FILE: %w", name, name, err)
 	}
-	return strings.TrimRight(string(content), "\r\n"), nil
+	value := strings.TrimRight(string(content), "\r\n")
+	if value == "" {
+		return "", fmt.Errorf("the file of %s_FILE, which should hold the secret %q, is empty", name, name)
+	}
+	return value, nil
 }
 
 func lookup(environ []string, name string) (string, bool) {

@@ -62,7 +62,7 @@ func TestSecrets(t *testing.T) {
 		ok         bool
 	}{
 		{"PLAIN", "value", true},
-		{"EMPTY", "", true},
+		{"EMPTY", "", false},
 		{"FILED", "from a file", true},
 		{"GONE", "", false},
 		{"UNKNOWN", "", false},

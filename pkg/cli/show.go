@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,10 @@ raw messages between us and the server, one JSON document in a line.`,
 					if err != nil {
 						return err
 					}
-					return report.Terminal(c.env.Stdout, summary, o)
+					if err := report.Terminal(c.env.Stdout, summary, o); err != nil {
+						return err
+					}
+					return c.printGradings(ctx, s, run)
 				}
 				trials, err := trialsOf(ctx, s, run, args[1], variant)
 				if err != nil {
@@ -186,6 +190,31 @@ func complete(ctx context.Context, s store.Store, t *report.Trial) error {
 	}
 	t.Trajectory = &eval.Trajectory{}
 	return blob.LoadJSON(ctx, s, t.Row.Result.Trajectory, t.Trajectory)
+}
+
+// printGradings lists the gradings of a run that has several.
+func (c *command) printGradings(ctx context.Context, s store.Store, run eval.Run) error {
+	gradings, err := s.Gradings(ctx, run.ID)
+	if err != nil || len(gradings) < 2 {
+		return err
+	}
+	c.print("\n")
+	for _, g := range gradings {
+		var snap eval.Snapshot
+		if err := blob.LoadJSON(ctx, s, g.Header, &snap); err != nil {
+			return err
+		}
+		by := "judges"
+		if snap.Grading != nil {
+			by = cmp.Or(snap.Grading.By, snap.Grading.Model, by)
+		}
+		state := string(cmp.Or(g.Outcome, eval.RunOutcome(g.State)))
+		if g.ID == run.Grading {
+			state += ", counts"
+		}
+		c.print("  grading %s  %s  %s\n", g.ID, report.Line(by, 60), state)
+	}
+	return nil
 }
 
 func (c *command) printTrajectory(ctx context.Context, s store.Store, t report.Trial) error {

@@ -149,6 +149,12 @@ error: not valid YAML: did not find expected ',' or '}'
    1 | env: {TOKEN: ${{ secrets.X }}}
      |              ^ YAML reads an unquoted {{ as a map; quote the whole value: "{{name}}"
 `},
+		{"a question in a flow map", "a.yaml", "- {prompt: Where is it?, id: a}\n", `
+error: not valid YAML: did not find expected ',' or '}'
+  --> a.yaml:1:23
+   1 | - {prompt: Where is it?, id: a}
+     |                       ^ inside { } and [ ] a ? must not end an unquoted text; quote the text
+`},
 		{"an alias inside itself", "a.yaml", "a: &x [1, *x]\n", `
 error: alias "x" stands for a value that contains itself
   --> a.yaml:1:11

@@ -46,6 +46,9 @@ var (
 	zeroBasedRE = regexp.MustCompile(`^did not find expected (key|node|'|<)`)
 	// bracesRE matches an unquoted {{ where a value starts.
 	bracesRE = regexp.MustCompile(`(?:^|[:\-\[,{?])\s*(\$?\{\{)`)
+	// questionRE matches a question mark right before what ends a value inside
+	// braces or brackets, where the parser takes it for a sign of its own.
+	questionRE = regexp.MustCompile(`[^\s"'](\?)\s*[,}\]]`)
 )
 
 // syntax reports an error of the parser, which gives a line, or none for the
@@ -66,11 +69,16 @@ func (r *yamlReader) syntax(err error) Problem {
 		if at := bracesRE.FindStringSubmatchIndex(r.src.line(n)); at != nil {
 			return r.src.at(r.src.starts[n-1]+at[2]).Problem(message, bracesHint)
 		}
+		if at := questionRE.FindStringSubmatchIndex(r.src.line(n)); at != nil {
+			return r.src.at(r.src.starts[n-1]+at[2]).Problem(message, questionHint)
+		}
 	}
 	source := r.src.line(line)
 	column := len(source) - len(strings.TrimLeft(source, " \t")) + 1
 	return Pos{r.src, line, column}.Problem(message, "")
 }
+
+const questionHint = `inside { } and [ ] a ? must not end an unquoted text; quote the text`
 
 const bracesHint = `YAML reads an unquoted {{ as a map; quote the whole value: "{{name}}"`
 
