@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +114,11 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	summary, err := app.Carry(ctx, conf, s, run.ID, observer)
 	watch.stop()
 	if errors.Is(err, app.ErrStopped) {
-		done := watch.done()
-		fmt.Fprintf(c.env.Stderr, "stopped: %d of %d trials are saved. continue: evalfarm resume %s\n", done, run.Trials, run.ID)
+		saved := fmt.Sprintf("%d of %d trials are", watch.done(), run.Trials)
+		if run.Parent != "" {
+			saved = "what is judged is"
+		}
+		fmt.Fprintf(c.env.Stderr, "stopped: %s saved. continue: evalfarm resume %s\n", saved, run.ID)
 		return err
 	}
 	if held, ok := errors.AsType[*app.LockedError](err); ok {
@@ -139,7 +141,7 @@ func cancelAtFail(ctx context.Context, s store.Store, run eval.Run, next func(st
 		}
 		once.Do(func() {
 			// Beside the aggregator, which tells us and must go on.
-			go func() { _ = s.SetControl(ctx, cmp.Or(run.Parent, run.ID), eval.ControlCancel) }()
+			go func() { _ = s.SetControl(ctx, run.ID, eval.ControlCancel) }()
 		})
 	}
 }

@@ -99,8 +99,8 @@ func (w *watch) stored(st store.Stored) {
 		return
 	}
 	w.mu.Lock()
-	if st.Parent != "" {
-		w.counts.Add(eval.Unjudged, -1)
+	if st.Was != "" {
+		w.counts.Add(st.Was, -1)
 	}
 	w.counts.Add(st.Result.Verdict, 1)
 	cell, repeat, err := w.order.At(st.Ordinal)

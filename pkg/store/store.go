@@ -102,6 +102,9 @@ type Stored struct {
 	// Parent is the run whose trial was scored, when Run is a grading. Result is
 	// then that of the trial, folded.
 	Parent string
+	// Was is the verdict that the run showed of the trial until then, when Run is a
+	// grading.
+	Was eval.Verdict
 	// Judging is the number of the attempt with which the trial now waits for a
 	// judge in the run's grading; 0 if it does not.
 	Judging int

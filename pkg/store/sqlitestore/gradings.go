@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 // CreateGrading stores a further grading of a run, with a trial for each of the
@@ -97,21 +98,23 @@ func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) (atte
 }
 
 // fold is the result of the trial that a grading's record scores, as the record
-// leaves it. What the run's current grading says of checks on which the record is
+// leaves it, and the verdict that the trial had before. What the run's current grading says of checks on which the record is
 // silent goes into the record: a judge takes nothing back that a person said.
-func (c *committer) fold(ctx context.Context, r *eval.Record, lim *limits) (eval.Result, error) {
+func (c *committer) fold(ctx context.Context, r *eval.Record, lim *limits) (eval.Result, eval.Verdict, error) {
 	of, there, err := c.standing(ctx, lim.parent, r.Ordinal)
 	if err != nil || !there { // its trial is being run again
-		return r.Result, err
+		return r.Result, "", err
 	}
+	was := of.Verdict
 	before, there, err := c.standing(ctx, lim.before, r.Ordinal)
 	if err != nil {
-		return eval.Result{}, err
+		return eval.Result{}, "", err
 	}
 	if there {
+		was = of.Judged(before).Verdict
 		r.Result.Scores = of.CarryOver(before.Scores, r.Result.Scores)
 	}
-	return of.Judged(r.Result), nil
+	return of.Judged(r.Result), was, nil
 }
 
 // standing reads the result that stands for a trial, if one does.
@@ -133,23 +136,16 @@ func (c *committer) standing(ctx context.Context, run string, ordinal int) (r ev
 
 // recount moves a trial of the parent from the verdict of its own checks, which
 // may have been enough to decide, to the one that its current grading came to.
-func (c *committer) recount(ctx context.Context, r eval.Record, lim *limits, v eval.Verdict) error {
-	var current string
-	err := c.batch.queryRow(ctx, `SELECT grading FROM runs WHERE id = ?`, lim.parent).Scan(&current)
-	if err != nil || current != lim.id {
-		return err
+func (c *committer) recount(ctx context.Context, lim *limits, stored *store.Stored) error {
+	if !lim.shown || stored.Was == "" { // another one is shown, or the trial is being run again
+		return nil
 	}
-	res, err := c.batch.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ?1
-		AND verdict = (SELECT a.verdict FROM trials t JOIN attempts a ON a.uid = t.result WHERE t.run = ?1 AND t.ordinal = ?2)`,
-		lim.parent, r.Ordinal)
+	_, err := c.batch.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = ?`, lim.parent, stored.Was)
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); n == 0 || err != nil { // its trial is being run again
-		return err
-	}
 	_, err = c.batch.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
-		lim.parent, v)
+		lim.parent, stored.Result.Verdict)
 	return err
 }
 

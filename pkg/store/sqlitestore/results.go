@@ -112,6 +112,7 @@ type limits struct {
 	scored            int64  // its row in gradings; 0 until one is needed
 	current           string // its current grading
 	parent            string // the run that it scores, if it is a grading
+	shown             bool   // it is that run's current grading
 	before            string // that run's current grading, if it is another one
 }
 
@@ -123,7 +124,7 @@ func (c *committer) commit(ctx context.Context, r eval.Record, body string) (sto
 		return stored, err
 	}
 	if stored.Parent = lim.parent; lim.parent != "" {
-		if stored.Result, err = c.fold(ctx, &r, lim); err != nil {
+		if stored.Result, stored.Was, err = c.fold(ctx, &r, lim); err != nil {
 			return stored, err
 		}
 		if body, err = encode(r.Result); err != nil {
@@ -219,7 +220,7 @@ func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *
 	of := r.Run
 	if lim.parent != "" {
 		of = lim.parent
-		if err := c.recount(ctx, r, lim, verdict); err != nil {
+		if err := c.recount(ctx, lim, stored); err != nil {
 			return err
 		}
 	}
@@ -255,8 +256,9 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 	}
 	l := &limits{id: run}
 	err := c.batch.queryRow(ctx, `
-		SELECT r.attempts, r.max_lost, r.grading, r.parent, coalesce((SELECT nullif(p.grading, r.id) FROM runs p WHERE p.id = r.parent), '')
-		FROM runs r WHERE r.id = ?`, run).Scan(&l.attempts, &l.maxLost, &l.current, &l.parent, &l.before)
+		SELECT r.attempts, r.max_lost, r.grading, r.parent, coalesce(p.grading = r.id, 0), coalesce(nullif(p.grading, r.id), '')
+		FROM runs r LEFT JOIN runs p ON p.id = r.parent WHERE r.id = ?`, run).
+		Scan(&l.attempts, &l.maxLost, &l.current, &l.parent, &l.shown, &l.before)
 	if errors.Is(err, sql.ErrNoRows) {
 		l, err = nil, nil
 	}

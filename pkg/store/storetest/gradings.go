@@ -23,8 +23,8 @@ func createGraded(t tb, s store.Store, trials int) eval.Run {
 }
 
 // unjudged is a record whose check "tone" waits for a judge.
-func unjudged(run string, ordinal int) eval.Record {
-	r := record(run, ordinal, 1, eval.Unjudged)
+func unjudged(ordinal int) eval.Record {
+	r := record("r-graded", ordinal, 1, eval.Unjudged)
 	b := blob.Pack([]byte("what " + r.UID + " did"))
 	r.Blobs, r.Result.Trajectory = []eval.Blob{b}, b.SHA256
 	r.Result.Reason = eval.ReasonAwaitingJudge
@@ -52,8 +52,8 @@ func testGrading(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	createGraded(t, s, 3)
 	dispatch(t, s, "r-graded", 3)
-	first := unjudged("r-graded", 0)
-	equal(t, "final", commit(t, s, first, unjudged("r-graded", 1), record("r-graded", 2, 1, eval.Pass)), []bool{true, true, true})
+	first := unjudged(0)
+	equal(t, "final", commit(t, s, first, unjudged(1), record("r-graded", 2, 1, eval.Pass)), []bool{true, true, true})
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Unjudged: 2, Pass: 1})
 
 	due, err := s.Outstanding(ctx, grading1)
@@ -69,6 +69,7 @@ func testGrading(t *testing.T, s store.Store) {
 	equal(t, "verdicts", []eval.Verdict{stored[0].Result.Verdict, stored[2].Result.Verdict}, []eval.Verdict{eval.Pass, eval.Fail})
 	equal(t, "final", []bool{stored[0].Final, stored[1].Final, stored[2].Final}, []bool{true, false, true})
 	equal(t, "parent", stored[0].Parent, "r-graded")
+	equal(t, "verdicts before", []eval.Verdict{stored[0].Was, stored[2].Was}, []eval.Verdict{eval.Unjudged, eval.Unjudged})
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Pass: 2, Fail: 1})
 	row, err := s.Result(ctx, "r-graded", 1)
 	must(t, err)
@@ -86,7 +87,7 @@ func testRegrading(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	r := createGraded(t, s, 3)
 	dispatch(t, s, "r-graded", 3)
-	commit(t, s, unjudged("r-graded", 0), unjudged("r-graded", 1), record("r-graded", 2, 1, eval.Pass))
+	commit(t, s, unjudged(0), unjudged(1), record("r-graded", 2, 1, eval.Pass))
 	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 3))
 	down := judgement(grading1, 1, 1, false)
 	down.Result = eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable, Message: "no answer"}
@@ -122,6 +123,10 @@ func testRegrading(t *testing.T, s store.Store) {
 	n, err := s.CreateGrading(ctx, all, nil, true)
 	must(t, err)
 	equal(t, "to be scored anew", n, 2) // the third trial kept no trajectory
+	must(t, s.Dispatch(ctx, all.ID, []store.Mark{{Ordinal: 1, Attempt: 1}}, 3))
+	stored, err := s.Commit(ctx, []eval.Record{judgement(all.ID, 1, 1, true)})
+	must(t, err)
+	equal(t, "verdict before", stored[0].Was, eval.Fail)
 }
 
 // testDecidedAnyway: a trial whose own checks decide is judged all the same, and
@@ -129,10 +134,10 @@ func testRegrading(t *testing.T, s store.Store) {
 func testDecidedAnyway(t *testing.T, s store.Store) {
 	createGraded(t, s, 2)
 	dispatch(t, s, "r-graded", 2)
-	fails := unjudged("r-graded", 0)
+	fails := unjudged(0)
 	fails.Result.Verdict, fails.Result.Reason = eval.Fail, eval.ReasonMismatch
 	fails.Result.Scores[0] = eval.Score{Check: "called", Reason: eval.ReasonMismatch}
-	commit(t, s, fails, unjudged("r-graded", 1))
+	commit(t, s, fails, unjudged(1))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Unjudged: 1})
 	must(t, s.Dispatch(t.Context(), grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2))
 	commit(t, s, judgement(grading1, 0, 1, true))
@@ -147,7 +152,7 @@ func testCarryOver(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	r := createGraded(t, s, 1)
 	dispatch(t, s, "r-graded", 1)
-	first := unjudged("r-graded", 0)
+	first := unjudged(0)
 	first.Result.Scores = append(first.Result.Scores, eval.Score{Check: "success", Pending: true, Reason: eval.ReasonNoJudge})
 	commit(t, s, first)
 	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))

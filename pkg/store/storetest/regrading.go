@@ -14,7 +14,7 @@ func testRetryJudged(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	createGraded(t, s, 1)
 	dispatch(t, s, "r-graded", 1)
-	commit(t, s, unjudged("r-graded", 0))
+	commit(t, s, unjudged(0))
 	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
 	refused := judgement(grading1, 0, 1, true)
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
@@ -30,7 +30,7 @@ func testRetryJudged(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "due in the grading", len(due), 0)
 	must(t, s.Dispatch(ctx, "r-graded", []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
-	again := unjudged("r-graded", 0)
+	again := unjudged(0)
 	again.UID, again.N = "again", 2
 	stored, err := s.Commit(ctx, []eval.Record{again})
 	must(t, err)
@@ -46,7 +46,7 @@ func testRetryOnlyUnjudged(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	r := createGraded(t, s, 3)
 	dispatch(t, s, "r-graded", 3)
-	commit(t, s, unjudged("r-graded", 0), unjudged("r-graded", 1), unjudged("r-graded", 2))
+	commit(t, s, unjudged(0), unjudged(1), unjudged(2))
 	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}, {Ordinal: 2, Attempt: 1}}, 3))
 	refused := judgement(grading1, 2, 1, true)
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
@@ -72,7 +72,7 @@ func testRetryUnderAGrading(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	r := createGraded(t, s, 2)
 	dispatch(t, s, "r-graded", 2)
-	commit(t, s, unjudged("r-graded", 0), unjudged("r-graded", 1))
+	commit(t, s, unjudged(0), unjudged(1))
 	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2))
 	refused := judgement(grading1, 1, 1, true)
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
@@ -88,7 +88,7 @@ func testRetryUnderAGrading(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "due in the interrupted grading", len(due), 0)
 	must(t, s.Dispatch(ctx, "r-graded", []store.Mark{{Ordinal: 1, Attempt: 2}}, 2))
-	again := unjudged("r-graded", 1)
+	again := unjudged(1)
 	again.UID, again.N = "again", 2
 	commit(t, s, again)
 	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 1, Attempt: 2}}, 2))
@@ -109,7 +109,7 @@ func testFinalizing(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	r := createGraded(t, s, 1)
 	dispatch(t, s, "r-graded", 1)
-	commit(t, s, unjudged("r-graded", 0))
+	commit(t, s, unjudged(0))
 	g := r
 	g.ID, g.Parent, g.Grading, g.Created = grading2, r.ID, "", when.Add(time.Hour)
 	_, err := s.CreateGrading(ctx, g, nil, false)
