@@ -91,16 +91,16 @@ func buildProxy() (demo, error) {
 }
 
 // find gives a regression of a demo server.
-func find(server, name string) (Break, error) {
+func find(demo, name string) (Break, error) {
 	var names []string
-	for _, b := range Breaks(server) {
+	for _, b := range Breaks(demo) {
 		if b.Name == name {
 			return b, nil
 		}
 		names = append(names, b.Name)
 	}
 	if names == nil {
-		return Break{}, fmt.Errorf("demo %s has no breaks", server)
+		return Break{}, fmt.Errorf("demo %s has no breaks", demo)
 	}
 	return Break{}, fmt.Errorf("unknown break %q; there are %s", name, strings.Join(names, ", "))
 }

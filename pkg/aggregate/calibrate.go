@@ -11,7 +11,7 @@ import (
 // A Labelled is one item that a human and a judge have both looked at.
 type Labelled struct{ Human, Judge bool }
 
-// ErrUseless: the judge passes bad work as readily as good.
+// ErrUseless is returned for a judge that passes bad work as readily as good.
 var ErrUseless = errors.New("the judge tells good from bad no better than a coin")
 
 // fewLabels is how many items of each kind a calibration wants.

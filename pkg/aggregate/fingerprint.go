@@ -77,7 +77,7 @@ func (s *sum) add(h [sha256.Size]byte) {
 	carry := 0
 	for i := range s {
 		carry += int(s[i]) + int(h[i])
-		s[i] = byte(carry)
+		s[i] = byte(carry & 0xff)
 		carry >>= 8
 	}
 }

@@ -91,8 +91,8 @@ func TestConditionsThatDifferInMoreAreNotCompared(t *testing.T) {
 	}{{"the same listing", [2]string{"sha256:a", "sha256:a"}, true}, {"another listing", [2]string{"sha256:a", "sha256:b"}, false}} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := Summarize(eval.Run{}, snap, func(fn func(store.Row) error) error {
-				for ordinal, print := range tt.prints {
-					r := eval.Result{Verdict: eval.Pass, Listing: &eval.Listing{Fingerprint: print}}
+				for ordinal, fingerprint := range tt.prints {
+					r := eval.Result{Verdict: eval.Pass, Listing: &eval.Listing{Fingerprint: fingerprint}}
 					if err := fn(store.Row{Ordinal: ordinal, Result: r}); err != nil {
 						return err
 					}

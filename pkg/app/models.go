@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -58,7 +59,7 @@ func adapter(m eval.Model, shared *http.Client) (llm.Model, error) {
 		})
 	case eval.ProviderScripted:
 		if m.Policy == nil {
-			return nil, fmt.Errorf("the scripted model has no policy")
+			return nil, errors.New("the scripted model has no policy")
 		}
 		return scripted.New(*m.Policy, scripted.Options{}), nil
 	default:

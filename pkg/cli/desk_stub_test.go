@@ -54,10 +54,10 @@ func stubbed(t *testing.T, provider eval.Provider, base string) string {
 }
 
 // what each trial of the agents did, by hash, and what it came to.
-func trajectories(t *testing.T, suite string, more ...string) map[string]string {
+func trajectories(t *testing.T, path string, more ...string) map[string]string {
 	t.Helper()
 	s := newShop(t)
-	args := append([]string{"run", suite, "-n", "2", "--seed", "7", "--progress", "none", "-o", "jsonl=trials.jsonl"}, more...)
+	args := append([]string{"run", path, "-n", "2", "--seed", "7", "--progress", "none", "-o", "jsonl=trials.jsonl"}, more...)
 	if out, code := s.run(args...); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}

@@ -14,10 +14,10 @@ func ask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 && len(args) != 3 {
 		ts.Fatalf("usage: ask URL [KEY FILE]")
 	}
-	req, err := http.NewRequest(http.MethodGet, args[0], nil) //nolint:noctx // ends with the script
+	req, err := http.NewRequest(http.MethodGet, args[0], nil)
 	ts.Check(err)
 	if len(args) == 3 {
-		req, err = http.NewRequest(http.MethodPost, args[0], strings.NewReader(ts.ReadFile(args[2]))) //nolint:noctx // as above
+		req, err = http.NewRequest(http.MethodPost, args[0], strings.NewReader(ts.ReadFile(args[2])))
 		ts.Check(err)
 		req.Header.Set("Authorization", "Bearer "+args[1])
 	}

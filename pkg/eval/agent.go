@@ -1,5 +1,7 @@
 package eval
 
+import "maps"
+
 // Agent is how the agent of a case is set up, beside its model and its tools.
 // What is not set is left to the next wider place: the axis point over the
 // case, the case over the suite.
@@ -35,12 +37,8 @@ func (a Agent) Over(o Agent) Agent {
 	a.Resources = a.Resources || o.Resources
 	if len(o.Descriptions) > 0 {
 		merged := map[string]string{}
-		for name, text := range a.Descriptions {
-			merged[name] = text
-		}
-		for name, text := range o.Descriptions {
-			merged[name] = text
-		}
+		maps.Copy(merged, a.Descriptions)
+		maps.Copy(merged, o.Descriptions)
 		a.Descriptions = merged
 	}
 	return a

@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -82,8 +83,7 @@ func find(r llm.Response, into any) (eval.Reason, string) {
 	if r.Stop == llm.StopRefused {
 		return eval.ReasonJudgeRefused, short(r.Message.Text)
 	}
-	for i := len(r.Message.Calls) - 1; i >= 0; i-- {
-		call := r.Message.Calls[i]
+	for _, call := range slices.Backward(r.Message.Calls) {
 		if call.Tool != toolName {
 			continue
 		}

@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -87,9 +88,7 @@ func (e Endpoint) Client() *http.Client {
 // secrets takes the endpoint's out of texts.
 func (e Endpoint) secrets() *redact.Redactor {
 	values := map[string]string{"api_key": e.APIKey}
-	for name, value := range e.Headers {
-		values[name] = value
-	}
+	maps.Copy(values, e.Headers)
 	return redact.New(values)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -47,9 +48,7 @@ func (x *Exchange) Do(req *http.Request, next func(*http.Request) (*http.Respons
 		req.Header.Set(name, value)
 	}
 	if x.endpoint.Identify {
-		for name, values := range x.trial.Header() {
-			req.Header[name] = values
-		}
+		maps.Copy(req.Header, x.trial.Header())
 	}
 	// Before its header is out, no request has reached anybody.
 	trace := &httptrace.ClientTrace{WroteHeaders: func() { x.sent.Store(true) }}

@@ -53,9 +53,9 @@ func grading(run eval.Run, snap eval.Snapshot, n int, how eval.Grading) (eval.Ru
 
 // judged says whether any case has a check that a judge decides.
 func judged(cases []eval.Case) bool {
-	var any func(cs []eval.Check) bool
-	any = func(cs []eval.Check) bool {
-		return slices.ContainsFunc(cs, func(c eval.Check) bool { return c.Judge != nil || any(c.Any) || any(c.All) })
+	var judges func(cs []eval.Check) bool
+	judges = func(cs []eval.Check) bool {
+		return slices.ContainsFunc(cs, func(c eval.Check) bool { return c.Judge != nil || judges(c.Any) || judges(c.All) })
 	}
-	return slices.ContainsFunc(cases, func(c eval.Case) bool { return any(c.Checks) })
+	return slices.ContainsFunc(cases, func(c eval.Case) bool { return judges(c.Checks) })
 }

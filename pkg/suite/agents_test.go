@@ -18,8 +18,6 @@ const asking = head + "models: {m: {provider: openai, model: some-model}}\n"
 // checked is a list of checks that decides.
 const checked = "checks: [{contains: x}]"
 
-func ptr[T any](v T) *T { return &v }
-
 func TestModels(t *testing.T) {
 	s := load(t, map[string]string{
 		"suite.yaml": head + `
@@ -48,14 +46,14 @@ cases: [{id: a, model: stub, prompt: hi, ` + checked + `}]
 			Provider: eval.ProviderAnthropic, Model: "some-model", BaseURL: "http://127.0.0.1:8099/v1", APIKey: "${{ secrets.MY_KEY }}",
 			Headers: map[string]string{"X-Team": "${{ secrets.TEAM }}"},
 			Sampling: eval.Sampling{
-				Temperature: ptr(0.0), TopP: ptr(0.9), Seed: ptr(int64(-9007199254740993)), MaxOutputTokens: 2000,
+				Temperature: new(0.0), TopP: new(0.9), Seed: new(int64(-9007199254740993)), MaxOutputTokens: 2000,
 				Thinking: &eval.Thinking{Effort: "low", BudgetTokens: 2048},
 			},
 			CallTimeout: 2 * time.Minute, Identify: true,
 		},
 		"other": {Provider: eval.ProviderOpenAI, Model: "gpt", Sampling: eval.Sampling{TrialSeed: true}},
 		"stub": {
-			Provider: eval.ProviderScripted, Script: "scripts/stub.yaml", Sampling: eval.Sampling{Temperature: ptr(1.0)},
+			Provider: eval.ProviderScripted, Script: "scripts/stub.yaml", Sampling: eval.Sampling{Temperature: new(1.0)},
 			Policy: &eval.Policy{Default: []eval.Move{{Say: "hello"}}},
 		},
 	}
@@ -110,19 +108,19 @@ cases:
 		"prompts/system.md": "\ufeffYou help {{who}}.\n\n",
 		"prompts/ask.md":    "Where is {{order}}?\r\n",
 	}, options()).Suite
-	suiteSampling := eval.Sampling{Temperature: ptr(0.5), TopP: ptr(0.5), TrialSeed: true}
+	suiteSampling := eval.Sampling{Temperature: new(0.5), TopP: new(0.5), TrialSeed: true}
 	want := []eval.Case{
 		{
 			ID: "a", Kind: eval.KindAgent, Server: "s", Model: "m", Prompt: "Where is {{order}}?",
 			Vars:   map[string]eval.JSON{"order": eval.JSON(`"ORD-1"`), "who": eval.JSON(`"me"`)},
-			Limits: eval.Limits{Turns: 4, Tokens: 1000}, Labels: map[string]string{"area": "refunds"}, Threshold: ptr(0.8),
+			Limits: eval.Limits{Turns: 4, Tokens: 1000}, Labels: map[string]string{"area": "refunds"}, Threshold: new(0.8),
 			Agent: eval.Agent{
 				System:          "You help {{who}}.",
-				Sampling:        eval.Sampling{Temperature: ptr(0.0), TopP: ptr(0.5), Seed: ptr(int64(7))},
+				Sampling:        eval.Sampling{Temperature: new(0.0), TopP: new(0.5), Seed: new(int64(7))},
 				ToolOutputBytes: 100, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A", "b": "{{no placeholder}}"},
 			},
 			User:   &eval.User{Turns: []string{"Yes, {{order}}."}},
-			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: ptr("{{order}}")}}},
+			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: new("{{order}}")}}},
 		},
 		{
 			ID: "b", Kind: eval.KindAgent, Server: "s", Model: "m", Prompt: "hi",
@@ -130,7 +128,7 @@ cases:
 			Limits: eval.Limits{Turns: 9, Tokens: 1000},
 			Agent:  eval.Agent{System: "Own.", Sampling: suiteSampling, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A", "b": "B"}},
 			User:   &eval.User{Model: "m", Persona: "Angry", Goal: "{{who}}", Stop: "BYE", MaxTurns: 3},
-			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: ptr("x")}}},
+			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: new("x")}}},
 		},
 	}
 	if diff := cmp.Diff(want, s.Cases); diff != "" {

@@ -80,7 +80,7 @@ func (b *checkBuild) list(files []checkFile, group string) []eval.Check {
 // check makes one check; false means that it was reported.
 func (b *checkBuild) check(f *checkFile, group string) (eval.Check, bool) {
 	var out eval.Check
-	kind := ""
+	var kind string
 	for { // through checks that are turned around, to the check itself
 		if not := f.Node().Get("not"); !b.keysSound(f.Node()) || not != nil && !b.keysSound(not) {
 			return out, false

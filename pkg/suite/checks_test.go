@@ -17,27 +17,27 @@ func TestFormsOfAChecks(t *testing.T) {
 		name, yaml string
 		want       eval.Check
 	}{
-		{"equals", "{equals: a}", text(eval.TextCheck{Equals: ptr("a")})},
-		{"equals nothing", "{equals: ''}", text(eval.TextCheck{Equals: ptr("")})},
-		{"contains, placed", "{contains: {text: a, in: all, ignore_case: true}}", text(eval.TextCheck{In: eval.PlaceAll, Contains: ptr("a"), IgnoreCase: true})},
+		{"equals", "{equals: a}", text(eval.TextCheck{Equals: new("a")})},
+		{"equals nothing", "{equals: ''}", text(eval.TextCheck{Equals: new("")})},
+		{"contains, placed", "{contains: {text: a, in: all, ignore_case: true}}", text(eval.TextCheck{In: eval.PlaceAll, Contains: new("a"), IgnoreCase: true})},
 		{"regex", "{regex: 'a+ {{{{'}", text(eval.TextCheck{Regex: "a+ {{{{"})},
 		{"regex, placed", "{regex: {pattern: '^a', in: said}}", text(eval.TextCheck{Regex: "^a", In: eval.PlaceSaid})},
 		{"regex with a placeholder", "{regex: '({{v}}'}", text(eval.TextCheck{Regex: "({{v}}"})},
 		{"json", "{json: {path: total, match: {$gte: 3}}}", eval.Check{JSON: &eval.JSONCheck{Path: "total", Match: eval.JSON(`{"$gte":3}`)}}},
 		{"json null", "{json: {path: total, match: null}}", eval.Check{JSON: &eval.JSONCheck{Path: "total", Match: eval.JSON(`null`)}}},
-		{"json of a tool", "{json: {tool: get, schema: {type: object}, count: 0}}", eval.Check{JSON: &eval.JSONCheck{Tool: "get", Schema: eval.JSON(`{"type":"object"}`), Count: ptr(0)}}},
+		{"json of a tool", "{json: {tool: get, schema: {type: object}, count: 0}}", eval.Check{JSON: &eval.JSONCheck{Tool: "get", Schema: eval.JSON(`{"type":"object"}`), Count: new(0)}}},
 		{"called", "{called: get}", eval.Check{Called: &eval.CallCheck{CallPattern: pattern}}},
 		{"called so often", "{called: {tool: get, arguments: {a: {$any: true}}, times: 0}}", eval.Check{Called: &eval.CallCheck{
-			CallPattern: eval.CallPattern{Tool: "get", Arguments: eval.JSON(`{"a":{"$any":true}}`)}, Times: ptr(0),
+			CallPattern: eval.CallPattern{Tool: "get", Arguments: eval.JSON(`{"a":{"$any":true}}`)}, Times: new(0),
 		}}},
-		{"called within bounds", "{called: {tool: get, min: 1, max: 2}}", eval.Check{Called: &eval.CallCheck{CallPattern: pattern, Min: ptr(1), Max: ptr(2)}}},
+		{"called within bounds", "{called: {tool: get, min: 1, max: 2}}", eval.Check{Called: &eval.CallCheck{CallPattern: pattern, Min: new(1), Max: new(2)}}},
 		{"not called", "{not_called: get}", eval.Check{NotCalled: &pattern}},
 		{"not called with", "{not_called: {tool: get, arguments: {}}}", eval.Check{NotCalled: &eval.CallPattern{Tool: "get", Arguments: eval.JSON(`{}`)}}},
 		{"rejected", "{rejected: {tool: get, kind: tool, contains: must}}", eval.Check{Rejected: &eval.RejectedCheck{
 			Tool: "get", ExpectError: eval.ExpectError{Kind: eval.ErrorTool, Contains: "must"},
 		}}},
 		{"trajectory", "{trajectory: {match: in_order, threshold: 0.8, calls: [get, {tool: put, arguments: {a: 1}}]}}", eval.Check{
-			Threshold:  ptr(0.8),
+			Threshold:  new(0.8),
 			Trajectory: &eval.TrajectoryCheck{Match: eval.MatchInOrder, Calls: []eval.CallPattern{pattern, {Tool: "put", Arguments: eval.JSON(`{"a":1}`)}}},
 		}},
 		{"trajectory, compared", "{trajectory: {calls: [get], compare: {a: ignore, get.b: {regex: '^x'}, c: {number: {relative: 0.1}}, d: {number: {absolute: 2}}}}}", eval.Check{
@@ -48,7 +48,7 @@ func TestFormsOfAChecks(t *testing.T) {
 		{"no repeats", "{no_repeats: true}", eval.Check{NoRepeats: &eval.RepeatsCheck{}}},
 		{"few repeats", "{no_repeats: {tool: get, max: 2}}", eval.Check{NoRepeats: &eval.RepeatsCheck{Tool: "get", Max: 2}}},
 		{"at most", "{at_most: {turns: 4, tool_calls: 0, tool_errors: 0, invalid_calls: 0, tokens: 5, time: 30s}}", eval.Check{AtMost: &eval.AtMostCheck{
-			Turns: ptr(4), ToolCalls: ptr(0), ToolErrors: ptr(0), InvalidCalls: ptr(0), Tokens: ptr(5), Time: 30 * time.Second,
+			Turns: new(4), ToolCalls: new(0), ToolErrors: new(0), InvalidCalls: new(0), Tokens: new(5), Time: 30 * time.Second,
 		}}},
 		{"no sensitive data", "{no_sensitive_data: true}", eval.Check{NoSecrets: &eval.SensitiveCheck{}}},
 		{"some sensitive data", "{no_sensitive_data: {in: answer, allow: [a@b.c]}}", eval.Check{NoSecrets: &eval.SensitiveCheck{
@@ -66,15 +66,15 @@ func TestFormsOfAChecks(t *testing.T) {
 		}}},
 		{"scorer", "{scorer: {command: [./score.py], timeout: 10s}}", eval.Check{Scorer: &eval.ScorerCheck{Command: []string{"./score.py"}, Timeout: 10 * time.Second}}},
 		{"judge", "{judge: {rubric: file://rubric.md, votes: 3, reference: R}}", eval.Check{Judge: &eval.JudgeCheck{Rubric: "Is {{v}} good?", Model: "m", Votes: 3, Reference: "R"}}},
-		{"any", "{any: [{contains: a}]}", eval.Check{Any: []eval.Check{{ID: "x/contains", Text: &eval.TextCheck{Contains: ptr("a")}}}}},
-		{"all", "{all: [{contains: a, id: y, weight: 0.5}]}", eval.Check{All: []eval.Check{{ID: "y", Weight: ptr(0.5), Text: &eval.TextCheck{Contains: ptr("a")}}}}},
-		{"turned around", "{contains: a, not: true}", eval.Check{Not: true, Text: &eval.TextCheck{Contains: ptr("a")}}},
-		{"turned around, in short", "{not: {contains: a, title: T}}", eval.Check{Not: true, Title: "T", Text: &eval.TextCheck{Contains: ptr("a")}}},
-		{"turned around twice", "{not: {contains: a, not: true}}", eval.Check{Text: &eval.TextCheck{Contains: ptr("a")}}},
-		{"not turned around", "{contains: a, not: false}", text(eval.TextCheck{Contains: ptr("a")})},
-		{"a group, turned around", "{not: {any: [{contains: a}]}}", eval.Check{Not: true, Any: []eval.Check{{ID: "x/contains", Text: &eval.TextCheck{Contains: ptr("a")}}}}},
+		{"any", "{any: [{contains: a}]}", eval.Check{Any: []eval.Check{{ID: "x/contains", Text: &eval.TextCheck{Contains: new("a")}}}}},
+		{"all", "{all: [{contains: a, id: y, weight: 0.5}]}", eval.Check{All: []eval.Check{{ID: "y", Weight: new(0.5), Text: &eval.TextCheck{Contains: new("a")}}}}},
+		{"turned around", "{contains: a, not: true}", eval.Check{Not: true, Text: &eval.TextCheck{Contains: new("a")}}},
+		{"turned around, in short", "{not: {contains: a, title: T}}", eval.Check{Not: true, Title: "T", Text: &eval.TextCheck{Contains: new("a")}}},
+		{"turned around twice", "{not: {contains: a, not: true}}", eval.Check{Text: &eval.TextCheck{Contains: new("a")}}},
+		{"not turned around", "{contains: a, not: false}", text(eval.TextCheck{Contains: new("a")})},
+		{"a group, turned around", "{not: {any: [{contains: a}]}}", eval.Check{Not: true, Any: []eval.Check{{ID: "x/contains", Text: &eval.TextCheck{Contains: new("a")}}}}},
 		{"all about it", "{judge: {rubric: R}, title: T, weight: 0, threshold: 0.5}", eval.Check{
-			Title: "T", Weight: ptr(0.0), Threshold: ptr(0.5), Judge: &eval.JudgeCheck{Rubric: "R", Model: "m"},
+			Title: "T", Weight: new(0.0), Threshold: new(0.5), Judge: &eval.JudgeCheck{Rubric: "R", Model: "m"},
 		}},
 	}
 	for _, test := range tests {

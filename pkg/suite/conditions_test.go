@@ -29,7 +29,7 @@ func TestConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A judge that is named is none for these: what an oracle decides is left to it.
-	checks := []eval.Check{{ID: "task_success", Title: "task success", Text: &eval.TextCheck{Contains: ptr("task success"), Sentence: true}}}
+	checks := []eval.Check{{ID: "task_success", Title: "task success", Text: &eval.TextCheck{Contains: new("task success"), Sentence: true}}}
 	want := eval.Suite{
 		Name:    "public",
 		Servers: map[string]eval.Server{"default": {Command: []string{"srv"}}},

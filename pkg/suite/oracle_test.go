@@ -16,8 +16,8 @@ func TestLoadOracle(t *testing.T) {
 	want := map[string]map[string][]eval.Check{
 		"order": {
 			"task_success": {
-				{ID: "contains", Text: &eval.TextCheck{Contains: ptr("shipped"), IgnoreCase: true}},
-				{ID: "braces", Weight: ptr(2.0), Text: &eval.TextCheck{Contains: ptr("{{{{x}}")}},
+				{ID: "contains", Text: &eval.TextCheck{Contains: new("shipped"), IgnoreCase: true}},
+				{ID: "braces", Weight: new(2.0), Text: &eval.TextCheck{Contains: new("{{{{x}}")}},
 			},
 			"tool_selection_correctness": {{ID: "called mcp__desk__get_order", Called: &eval.CallCheck{CallPattern: eval.CallPattern{Tool: "mcp__desk__get_order"}}}},
 		},
@@ -68,7 +68,7 @@ func TestProblemsOfOracles(t *testing.T) {
 		{"a metric without checks", in(""), "2:20 no check decides the metric"},
 		{"checks without weight", in("{contains: x, weight: 0}"), "2:20 no check decides the metric"},
 		{"no list", "version: 1\nscenarios: {a: {m: {contains: x}}}", "2:20 want a list, got a map"},
-		{"an unknown key", in("{contians: x}"), `unknown key "contians"`},
+		{"an unknown key", in("{containz: x}"), `unknown key "containz"`},
 		{"the same key twice", "version: 1\nscenarios: {a: {m: [{contains: x}], m: [{contains: y}]}}", `duplicate key "m"`},
 		{"a check without a kind", in("{id: x}"), "the check wants nothing"},
 		{"the same id twice", in("{id: x, contains: a}, {id: X, contains: b}"), `the check id "X" is taken`},

@@ -63,7 +63,7 @@ func TestScenario(t *testing.T) {
 			Servers: []string{"proxy", "other_one"}, Namespaced: true, Model: "m",
 			Prompt: "file://x {{{{7*7}} ${{{{ env.X }}",
 			Checks: []eval.Check{
-				{ID: "trajectory", Threshold: ptr(0.8), Trajectory: &eval.TrajectoryCheck{Match: eval.MatchAligned, Calls: []eval.CallPattern{
+				{ID: "trajectory", Threshold: new(0.8), Trajectory: &eval.TrajectoryCheck{Match: eval.MatchAligned, Calls: []eval.CallPattern{
 					{Tool: "mcp__proxy__find", Arguments: eval.JSON(`{"query":"{{{{files}}","limit":9007199254740993}`)},
 					{Tool: "mcp__proxy__list", Arguments: eval.JSON(`{}`)},
 					{Tool: "mcp__other_one__look"},
@@ -71,7 +71,7 @@ func TestScenario(t *testing.T) {
 				}}},
 				literal("criterion/1", "mcp__proxy__find"),
 				literal("criterion/2", "50"),
-				{ID: "criterion/3", Title: "Files were found and {{{{named}}", Text: &eval.TextCheck{Contains: ptr("Files were found and {{{{named}}"), Sentence: true}},
+				{ID: "criterion/3", Title: "Files were found and {{{{named}}", Text: &eval.TextCheck{Contains: new("Files were found and {{{{named}}"), Sentence: true}},
 			},
 		}},
 	}
@@ -99,7 +99,7 @@ func TestScenarioWithAJudgeAndWithoutCalls(t *testing.T) {
 	}
 	c := loaded.Suite.Cases[0]
 	want := []eval.Check{
-		{ID: "trajectory", Threshold: ptr(0.8), Trajectory: &eval.TrajectoryCheck{Match: eval.MatchAligned}},
+		{ID: "trajectory", Threshold: new(0.8), Trajectory: &eval.TrajectoryCheck{Match: eval.MatchAligned}},
 		{ID: "criterion/1", Title: "It is done.", Judge: &eval.JudgeCheck{Rubric: "It is done.", Model: "j"}},
 	}
 	if diff := cmp.Diff(want, c.Checks); diff != "" || c.Server != "one" || c.Model != "" {

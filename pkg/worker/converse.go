@@ -92,7 +92,7 @@ func (at *place) task() (agent.Loop, agent.Task, *refusal) {
 		return loop, task, refused
 	}
 	loop.Model = model
-	task.Sampling = at.seeded(declared.Sampling.Over(task.Settings.Sampling))
+	task.Sampling = at.seeded(declared.Over(task.Settings.Sampling))
 	if user := at.c.User; user != nil && user.Model != "" {
 		model, declared, refused := at.model(user.Model)
 		if refused != nil {

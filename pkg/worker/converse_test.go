@@ -71,8 +71,8 @@ func conversation(checks ...eval.Check) eval.Case {
 	return eval.Case{ID: "talk", Kind: eval.KindAgent, Server: "acme", Model: "agent", Prompt: "Is {{who}} active?", Checks: checks, Vars: map[string]eval.JSON{"who": eval.JSON(`"CUST-4091"`)}}
 }
 
-func contains(id, text string) eval.Check {
-	return eval.Check{ID: id, Text: &eval.TextCheck{Contains: &text}}
+func contains(text string) eval.Check {
+	return eval.Check{ID: "said", Text: &eval.TextCheck{Contains: &text}}
 }
 
 // kept reads a blob that a record refers to.
@@ -87,7 +87,7 @@ func (b *bundle) kept(r eval.Record, sha string, into any) {
 }
 
 func TestRecordOfAnAgent(t *testing.T) {
-	c := conversation(contains("said", "{{who}}"), eval.Check{ID: "called", Called: &eval.CallCheck{CallPattern: eval.CallPattern{Tool: "getCustomerStatus"}}})
+	c := conversation(contains("{{who}}"), eval.Check{ID: "called", Called: &eval.CallCheck{CallPattern: eval.CallPattern{Tool: "getCustomerStatus"}}})
 	b := setup(t, []eval.Case{c}, declared(map[string]modelFunc{"agent": moving(calls("getCustomerStatus", customer), says("CUST-4091 is active."))}))
 	r := b.do(1)[0]
 	if r.Outcome != eval.AttemptDone || r.Result.Verdict != eval.Pass || r.Result.Counts.ToolCalls != 1 || r.Result.Usage.Total() != 30 {
@@ -123,7 +123,7 @@ func TestModelThatGivesNoAnswer(t *testing.T) {
 			down := func(context.Context, llm.Request) (llm.Response, error) {
 				return llm.Response{}, &llm.Error{Kind: tt.kind}
 			}
-			b := setup(t, []eval.Case{conversation(contains("said", "x"))}, declared(map[string]modelFunc{"agent": down}))
+			b := setup(t, []eval.Case{conversation(contains("x"))}, declared(map[string]modelFunc{"agent": down}))
 			r := b.do(1)[0]
 			if r.Outcome != tt.outcome || r.Result.Verdict != tt.verdict || r.Result.Reason != tt.reason {
 				t.Errorf("got %s, %s, %s; want %s, %s, %s", r.Outcome, r.Result.Verdict, r.Result.Reason, tt.outcome, tt.verdict, tt.reason)

@@ -73,12 +73,12 @@ func TestWhatJudgesAreAsked(t *testing.T) {
 		want   []string
 		scores []string
 	}{
-		{"the checks of the case", []eval.Check{contains("said", "Hi"), judged("a"), judged("b")}, eval.Grading{}, []string{"judge judge/1: Be kind to CUST-4091.", "judge judge/1: Be kind to CUST-4091."}, []string{"a", "b"}},
+		{"the checks of the case", []eval.Check{contains("Hi"), judged("a"), judged("b")}, eval.Grading{}, []string{"judge judge/1: Be kind to CUST-4091.", "judge judge/1: Be kind to CUST-4091."}, []string{"a", "b"}},
 		{"votes", []eval.Check{votes}, eval.Grading{}, []string{"judge judge/1: Be kind to CUST-4091.", "judge judge/2: Be kind to CUST-4091.", "judge judge/3: Be kind to CUST-4091."}, []string{"voted"}},
-		{"those in groups", []eval.Check{{ID: "any", Any: []eval.Check{contains("said", "x"), judged("a")}}, {ID: "all", All: []eval.Check{{ID: "in", Any: []eval.Check{judged("b")}}}}}, eval.Grading{}, []string{"judge judge/1: Be kind to CUST-4091.", "judge judge/1: Be kind to CUST-4091."}, []string{"a", "b"}},
+		{"those in groups", []eval.Check{{ID: "any", Any: []eval.Check{contains("x"), judged("a")}}, {ID: "all", All: []eval.Check{{ID: "in", Any: []eval.Check{judged("b")}}}}}, eval.Grading{}, []string{"judge judge/1: Be kind to CUST-4091.", "judge judge/1: Be kind to CUST-4091."}, []string{"a", "b"}},
 		{"another model", []eval.Check{judged("a")}, eval.Grading{Model: "strict"}, []string{"strict judge/1: Be kind to CUST-4091."}, []string{"a"}},
 		{"another rubric", []eval.Check{judged("a")}, eval.Grading{Model: "strict", Rubric: "Be brief."}, []string{"strict judge/1: Be brief."}, []string{"rubric"}},
-		{"nothing", []eval.Check{contains("said", "Hi")}, eval.Grading{}, nil, nil},
+		{"nothing", []eval.Check{contains("Hi")}, eval.Grading{}, nil, nil},
 		{"no rubric for a script", nil, eval.Grading{Model: "strict", Rubric: "Be brief."}, nil, nil},
 	}
 	for _, tt := range tests {

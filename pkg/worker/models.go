@@ -72,7 +72,7 @@ func (at *place) settings() eval.Agent {
 // not safe everywhere.
 func (at *place) seeded(s eval.Sampling) eval.Sampling {
 	if s.TrialSeed {
-		seed := int64(at.t.Seed & (1<<53 - 1)) //nolint:gosec // cut to 53 bits
+		seed := int64(at.t.Seed & (1<<53 - 1))
 		s.Seed = &seed
 	}
 	return s

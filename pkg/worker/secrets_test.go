@@ -55,7 +55,7 @@ func leaky(_ context.Context, req llm.Request) (llm.Response, error) {
 // can come back, and are nowhere in what leaves the worker.
 func TestSecretsOfAnAgentNeverLeaveTheWorker(t *testing.T) {
 	c := conversation(
-		contains("said", "nothing of the kind"), // fails, and shows what was said
+		contains("nothing of the kind"), // fails, and shows what was said
 		eval.Check{ID: "scorer", Scorer: &eval.ScorerCheck{Command: []string{"./scorer.sh"}}},
 		eval.Check{ID: "verify", Verify: &eval.VerifyCheck{Command: []string{"./verify.sh"}, Env: map[string]string{"TOKEN": "of no account"}}},
 	)

@@ -64,6 +64,7 @@ func stopOf(reason sdk.StopReason, m llm.Message) llm.Stop {
 		return llm.StopOutput
 	case sdk.StopReasonRefusal:
 		return llm.StopRefused
+	default:
 	}
 	switch {
 	case len(m.Calls) > 0:

@@ -99,7 +99,7 @@ func (w Wire) lost(t *testing.T) {
 		}, 0, 200, "cut"},
 		{"an error that is cut", func(rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Length", "100000")
-			rw.WriteHeader(400)
+			rw.WriteHeader(http.StatusBadRequest)
 			flush(rw)
 			panic(http.ErrAbortHandler)
 		}, 0, 400, "cut"},
