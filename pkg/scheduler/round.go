@@ -84,14 +84,14 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 		of, err = s.store.Run(ctx, now.Parent)
 		now.Control = of.Control
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return r.giveUp(fmt.Errorf("run %s was deleted by another process", r.run.ID))
+	case err != nil:
 		return fmt.Errorf("read control: %w", err)
-	}
-	if now.State == eval.RunDone {
+	case now.State == eval.RunDone:
 		// Somebody else has ended it, such as a cancel that took us for dead.
-		r.err = fmt.Errorf("run %s was ended by another process: %s", r.run.ID, now.Outcome)
-		close(r.done)
-		return nil
+		return r.giveUp(fmt.Errorf("run %s was ended by another process: %s", r.run.ID, now.Outcome))
 	}
 	if now.Control == r.run.Control {
 		return nil
@@ -100,6 +100,13 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 		return away("pass on control "+string(now.Control), err)
 	}
 	r.run.Control = now.Control
+	return nil
+}
+
+// giveUp tells those who wait for a run why it goes on no more.
+func (r *running) giveUp(why error) error {
+	r.err = why
+	close(r.done)
 	return nil
 }
 

@@ -250,6 +250,36 @@ func TestRunEndedByAnotherProcessIsGivenUp(t *testing.T) {
 	}
 }
 
+// So does a person who deletes it while it is judged.
+func TestRunThatIsDeletedIsGivenUp(t *testing.T) {
+	b := setup(t, scheduler.Options{})
+	run := b.createJudged(1)
+	b.adopt(run)
+	b.eventually("the trial is out", func() bool { return len(b.queue.of(run.ID)) == 1 })
+	b.work(b.queue.of(run.ID)[0])
+	b.eventually("a judge is asked", func() bool { return len(b.judging.of(run.Grading)) == 1 })
+	b.judge(b.judging.of(run.Grading)[0], true)
+	b.wait(run)
+	run, err := b.store.Run(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _, err := scheduler.Grade(t.Context(), b.store, run, eval.Grading{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.adopt(g)
+	b.eventually("a judge is asked again", func() bool { return len(b.judging.of(g.ID)) == 1 })
+	if _, err := b.store.Collect(t.Context(), time.Now(), false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // less than a failing store is waited for
+	defer cancel()
+	if _, err := b.sched.Wait(ctx, g.ID); err == nil || ctx.Err() != nil {
+		t.Errorf("Wait: got %v, want an error that says that it is gone", err)
+	}
+}
+
 func TestSmallRunIsNotStarvedByALargeOne(t *testing.T) {
 	b := setup(t, scheduler.Options{Window: 40})
 	large := b.create(1000)
