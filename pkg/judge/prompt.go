@@ -10,8 +10,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/llm"
 )
 
-// single.md and pair.md are the instructions of a judge. They are part of what
-// makes two gradings comparable.
+// single.md and pair.md are the instructions of a judge.
 var (
 	//go:embed single.md
 	single string
@@ -21,12 +20,6 @@ var (
 
 // toolName is the tool through which a judge hands in its verdict.
 const toolName = "verdict"
-
-// Hash names the instructions, to tell which gradings can be compared.
-func Hash() string {
-	sum := sha256.Sum256([]byte(single + "\x00" + pairwise))
-	return "sha256:" + hex.EncodeToString(sum[:])
-}
 
 func singleRequest(rubric string, tr eval.Trajectory, s eval.Sampling, of llm.Trial) llm.Request {
 	text := render(tr)
