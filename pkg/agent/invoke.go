@@ -112,12 +112,21 @@ func (c *conversation) invoke(ctx context.Context, invocations []*invocation) {
 			all.Go(func() {
 				places <- struct{}{}
 				defer func() { <-places }()
+				defer in.survive()
 				in.call.Outcome = in.ask(ctx)
 			})
 		}
 	}
 	all.Wait()
 	c.done.Times.ToolMS += milliseconds(c.loop.Now().Sub(begun))
+}
+
+// survive turns a panic of ours into a failure of the call: it happens beside the
+// goroutine that the worker guards.
+func (in *invocation) survive() {
+	if p := recover(); p != nil {
+		in.call.Outcome = eval.Outcome{Kind: eval.OutcomeFailed, Reason: eval.ReasonFarm, Detail: fmt.Sprintf("panic: %v", p)}
+	}
 }
 
 // ask makes one request.

@@ -82,3 +82,14 @@ func TestLoopIsDeterministic(t *testing.T) {
 		}
 	}
 }
+
+// A panic beside the goroutine that the worker guards is a failure of the farm,
+// not the end of the worker.
+func TestPanicInACall(t *testing.T) {
+	s := desk()
+	s.call = func(context.Context, string, eval.JSON) eval.Outcome { panic("out of order") }
+	done := agent.Loop{Model: moving(&heard{}, use("escalate", `{"n":1}`), say("Done."))}.Run(t.Context(), task(s))
+	if done.Verdict != eval.Error || done.Reason != eval.ReasonFarm {
+		t.Errorf("got %s (%s): %s; want an error of the farm", done.Verdict, done.Reason, done.Message)
+	}
+}

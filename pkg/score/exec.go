@@ -10,14 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
-	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
 const (
@@ -37,8 +35,7 @@ type command struct {
 	stdin   []byte
 }
 
-// An output is what a command that ended by itself wrote, without the secrets
-// that it was given.
+// An output is what a command that ended by itself wrote.
 type output struct {
 	stdout, stderr string
 	exit           int
@@ -50,17 +47,9 @@ type output struct {
 // process group. The error says that it could not be started, did not end in
 // time or did not end by itself.
 func (x *exam) run(ctx context.Context, c command) (output, error) {
-	secrets := resolver{lookup: x.options.Secret, found: map[string]string{}}
-	words := make([]string, len(c.words))
-	for i, word := range c.words {
-		words[i] = secrets.resolve(word)
-	}
-	env := bareEnv(x.options.Environ)
+	words, env := c.words, bareEnv(x.options.Environ)
 	for name, value := range c.env {
-		env = append(env, name+"="+secrets.resolve(value))
-	}
-	if secrets.err != nil {
-		return output{}, secrets.err
+		env = append(env, name+"="+value)
 	}
 	path, err := lookPath(words, env, x.options.Dir)
 	if err != nil {
@@ -88,22 +77,17 @@ func (x *exam) run(ctx context.Context, c command) (output, error) {
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay) && state.Success():
 		return output{}, fmt.Errorf("%s: %w", words[0], err)
 	}
-	r := redact.New(secrets.found)
-	return output{stdout: r.String(stdout.text()), stderr: r.String(stderr.text()), exit: state.ExitCode(), cut: stdout.cut}, nil
+	return output{stdout: stdout.text(), stderr: stderr.text(), exit: state.ExitCode(), cut: stdout.cut}, nil
 }
 
 var errTimeout = errors.New("it did not end in time")
 
-// reasonOf says what an error of run means.
-func reasonOf(ctx context.Context, err error) eval.Reason {
-	switch {
-	case ctx.Err() != nil:
+// reasonOf says what it means that a command did not run to its end.
+func reasonOf(ctx context.Context) eval.Reason {
+	if ctx.Err() != nil {
 		return eval.ReasonCancelled
-	case errors.Is(err, errSecret):
-		return eval.ReasonSecretMissing
-	default:
-		return eval.ReasonScorerFailed
 	}
+	return eval.ReasonScorerFailed
 }
 
 // head keeps the beginning of a stream.
@@ -167,33 +151,4 @@ func lookPath(words, env []string, dir string) (string, error) {
 func executable(file string) bool {
 	info, err := os.Stat(file)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-}
-
-// secretRef is a reference to a secret as the loader leaves it.
-var secretRef = regexp.MustCompile(`\$\{\{\s*secrets\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
-
-var errSecret = errors.New("a secret is missing")
-
-// A resolver puts secrets into texts and remembers them.
-type resolver struct {
-	lookup func(name string) (string, error)
-	found  map[string]string
-	err    error
-}
-
-func (r *resolver) resolve(text string) string {
-	return secretRef.ReplaceAllStringFunc(text, func(ref string) string {
-		name := secretRef.FindStringSubmatch(ref)[1]
-		if r.lookup == nil {
-			r.err = fmt.Errorf("%w: %s", errSecret, name)
-			return ref
-		}
-		value, err := r.lookup(name)
-		if err != nil {
-			r.err = fmt.Errorf("%w: %w", errSecret, err)
-			return ref
-		}
-		r.found[name] = value
-		return value
-	})
 }

@@ -2,7 +2,6 @@ package score_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -45,8 +44,6 @@ func TestVerifyByCommand(t *testing.T) {
 	})
 	withEnv := of("./env")
 	withEnv.Verify.Env = map[string]string{"MINE": "x"}
-	secret := of("./bad")
-	secret.Verify.Env = map[string]string{"KEY": "${{ secrets.KEY }}"}
 	hanging := of("./hang")
 	hanging.Verify.Timeout = 50 * time.Millisecond
 	run(t, []row{
@@ -63,26 +60,7 @@ func TestVerifyByCommand(t *testing.T) {
 		with(o, row{name: "too slow is not turned around", check: not(hanging), reason: eval.ReasonScorerFailed, message: "verify: ./hang: it did not end in time"}),
 		with(o, row{name: "no such program", check: of("no-such-program"), reason: eval.ReasonScorerFailed, message: `verify: command "no-such-program" was not found on PATH`}),
 		with(o, row{name: "no command", check: of(), reason: eval.ReasonScorerFailed, message: "verify: the command is empty"}),
-		with(o, row{name: "no such secret", check: secret, reason: eval.ReasonSecretMissing, message: "verify: a secret is missing: KEY"}),
 	})
-}
-
-func TestSecretsReachACommandAndDoNotComeBack(t *testing.T) {
-	o := folder(t, map[string]string{"tell": `echo "key $KEY $1"; exit 1`})
-	o.Secret = func(name string) (string, error) {
-		if name == "KEY" {
-			return "hunter22", nil
-		}
-		return "", errors.New("unknown")
-	}
-	c := eval.Check{ID: "c", Verify: &eval.VerifyCheck{Command: []string{"./tell", "${{ secrets.KEY }}"}, Env: map[string]string{"KEY": "${{secrets.KEY}}"}}}
-	got := score.Checks(t.Context(), []eval.Check{c}, usual(), o)[0]
-	if want := `want exit code 0 of "./tell", got 1: "key [secret KEY] [secret KEY]\n"`; got.Message != want {
-		t.Errorf("got %q, want %q", got.Message, want)
-	}
-	if strings.Contains(string(eval.Encode(got)), "hunter22") {
-		t.Errorf("got %s, want no secret in it", eval.Encode(got))
-	}
 }
 
 func TestACancelledCommandIsNoFailure(t *testing.T) {

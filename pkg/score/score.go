@@ -34,9 +34,6 @@ type Options struct {
 	// Environ is the worker's environment. Only PATH, HOME, the locale and the
 	// like of it reach a command.
 	Environ []string
-	// Secret resolves the secrets that the words and the environment of a command
-	// refer to; its error is for people. Nil knows none.
-	Secret func(name string) (string, error)
 	// Schemas compiles a JSON Schema. Nil means schema.Compile.
 	Schemas func(raw eval.JSON) (*schema.Schema, error)
 }

@@ -47,7 +47,7 @@ func (x *exam) scorer(ctx context.Context, c eval.ScorerCheck) decision {
 	}
 	out, err := x.run(ctx, command{words: c.Command, env: c.Env, timeout: c.Timeout, stdin: stdin})
 	if err != nil {
-		return undecided(reasonOf(ctx, err), fmt.Sprintf("scorer: %v", err))
+		return undecided(reasonOf(ctx), fmt.Sprintf("scorer: %v", err))
 	}
 	if out.exit != 0 {
 		return lost("scorer: exit code %d: %s", out.exit, answer.Quote(out.stderr+out.stdout))

@@ -16,7 +16,7 @@ func (x *exam) verify(ctx context.Context, c eval.VerifyCheck) decision {
 	}
 	out, err := x.run(ctx, command{words: c.Command, env: c.Env, timeout: c.Timeout})
 	if err != nil {
-		return undecided(reasonOf(ctx, err), fmt.Sprintf("verify: %v", err))
+		return undecided(reasonOf(ctx), fmt.Sprintf("verify: %v", err))
 	}
 	said := out.stdout + out.stderr
 	return decision{

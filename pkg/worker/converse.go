@@ -132,7 +132,6 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 	options := score.Options{
 		Dir:     at.p.snap.Dir,
 		Environ: w.opts.Environ,
-		Secret:  at.secret,
 		Verify: func(ctx context.Context, server string, step eval.Step) eval.Score {
 			tools := task.Servers[0].Tools
 			for _, s := range task.Servers {
@@ -161,15 +160,6 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 	if done.Verdict == "" || verdict == eval.Error {
 		done.Verdict, done.Reason, done.Message = verdict, reason, message
 	}
-}
-
-// secret resolves a secret and remembers it, for redaction.
-func (at *place) secret(name string) (string, error) {
-	value, err := at.w.opts.Secret(name)
-	if err == nil {
-		at.found[name] = value
-	}
-	return value, err
 }
 
 // fillAll fills the placeholders of all checks.
