@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/score"
@@ -33,7 +34,7 @@ func idle(ctx context.Context, loaded *suite.Loaded) []strictyaml.Problem {
 func passesIdle(ctx context.Context, c eval.Case) bool {
 	checks := make([]eval.Check, len(c.Checks))
 	for i, check := range c.Checks {
-		filled, err := score.Fill(check, func(name string) (eval.JSON, bool) {
+		filled, err := score.Fill(unstarted(check), func(name string) (eval.JSON, bool) {
 			if v, ok := c.Vars[name]; ok {
 				return v, true
 			}
@@ -42,13 +43,28 @@ func passesIdle(ctx context.Context, c eval.Case) bool {
 		if err != nil {
 			return false
 		}
-		if filled.Verify != nil || filled.Scorer != nil {
-			return false
-		}
 		checks[i] = filled
 	}
 	did := eval.Trajectory{Prompt: c.Prompt, Turns: []eval.Turn{{User: c.Prompt}}}
 	scores := score.Checks(ctx, checks, score.Subject{Case: c, Trajectory: did, Counts: eval.Counts{Turns: 1}, Stop: eval.StopDone}, score.Options{})
 	verdict, _, _ := eval.Fold(scores, c.Threshold)
 	return verdict == eval.Pass
+}
+
+// unstarted puts a judge, who never speaks here, in the place of whatever would
+// be started to decide a check or a part of it.
+func unstarted(c eval.Check) eval.Check {
+	if c.Verify != nil || c.Scorer != nil {
+		c.Verify, c.Scorer, c.Judge = nil, nil, &eval.JudgeCheck{}
+	}
+	c.Any, c.All = eachUnstarted(c.Any), eachUnstarted(c.All)
+	return c
+}
+
+func eachUnstarted(checks []eval.Check) []eval.Check {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		checks[i] = unstarted(checks[i])
+	}
+	return checks
 }
