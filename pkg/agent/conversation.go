@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +17,13 @@ import (
 
 // A conversation is one trial of an agent case on its way.
 type conversation struct {
-	loop     Loop
-	task     Task
-	user     eval.User // filled
-	offer    *offer
-	messages []llm.Message
+	loop Loop
+	task Task
+	user eval.User // filled
+	// descriptions are those of the settings, filled.
+	descriptions map[string]string
+	offer        *offer
+	messages     []llm.Message
 	// unheard is what the user has said and no turn has recorded yet; said is how
 	// often the user has spoken after the prompt.
 	unheard string
@@ -38,7 +41,8 @@ type conversation struct {
 	done       Done
 }
 
-// fill gives the placeholders of prompt, system prompt and user their values.
+// fill gives the placeholders of prompt, system prompt, descriptions and user
+// their values.
 func (c *conversation) fill() bool {
 	t := &c.done.Trajectory
 	t.Prompt, t.System = c.task.Case.Prompt, c.task.Settings.System
@@ -50,6 +54,13 @@ func (c *conversation) fill() bool {
 		for i := range c.user.Turns {
 			texts = append(texts, &c.user.Turns[i])
 		}
+	}
+	described := c.task.Settings.Descriptions
+	names := slices.Sorted(maps.Keys(described))
+	descriptions := make([]string, len(names))
+	for i, name := range names {
+		descriptions[i] = described[name]
+		texts = append(texts, &descriptions[i])
 	}
 	lookup := c.task.Lookup
 	if lookup == nil {
@@ -66,6 +77,10 @@ func (c *conversation) fill() bool {
 			return c.decide(eval.Error, reason, fmt.Sprintf("fill %q: %v", clip(*text), err))
 		}
 		*text = filled
+	}
+	c.descriptions = make(map[string]string, len(names))
+	for i, name := range names {
+		c.descriptions[name] = descriptions[i]
 	}
 	if c.user.Model != "" && c.loop.User == nil {
 		c.stop(eval.StopNotStarted)

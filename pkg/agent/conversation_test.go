@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,7 @@ func TestLoopFillsPlaceholders(t *testing.T) {
 	var h, u heard
 	trial := task(desk())
 	trial.Case.Prompt, trial.Settings.System = "Refund {{order}}.", "You serve {{tenant}}."
+	trial.Settings.Descriptions = map[string]string{"get_order": "Orders of {{tenant}}."}
 	trial.Case.User = &eval.User{Turns: []string{"{{order}}, please."}, Model: "fast", Persona: "{{tenant}}'s friend", Goal: "{{order}} back"}
 	trial.Lookup = lookup(map[string]string{"order": `"ORD-{{1}}"`, "tenant": `"acme"`})
 	done := agent.Loop{Model: moving(&h, say("Which?"), say("Done.")), User: moving(&u, say("###STOP###"))}.Run(t.Context(), trial)
@@ -54,6 +56,10 @@ func TestLoopFillsPlaceholders(t *testing.T) {
 	if got := h.last().System + "|" + done.Trajectory.System + "|" + done.Trajectory.Prompt; got != "You serve acme.|You serve acme.|Refund ORD-{{1}}." {
 		t.Error(got)
 	}
+	described := slices.ContainsFunc(h.last().Tools, func(d llm.Tool) bool { return d.Name == "get_order" && d.Description == "Orders of acme." })
+	if !described {
+		t.Errorf("got tools %v, want the description of get_order filled", h.last().Tools)
+	}
 	for _, words := range []string{"acme's friend", "ORD-{{1}} back", "###STOP###"} {
 		if !strings.Contains(u.last().System, words) {
 			t.Errorf("the user's system prompt lacks %q", words)
@@ -61,6 +67,9 @@ func TestLoopFillsPlaceholders(t *testing.T) {
 	}
 	if trial.Case.User.Turns[0] != "{{order}}, please." {
 		t.Error("the case was written to")
+	}
+	if trial.Settings.Descriptions["get_order"] != "Orders of {{tenant}}." {
+		t.Error("the settings were written to")
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *conversation) describe(listed []*offered) {
 	used := map[string]bool{}
 	for _, t := range listed {
 		for _, key := range []string{t.Name, "mcp__" + t.Server + "__" + t.Tool, t.Tool} {
-			if text, ok := c.task.Settings.Descriptions[key]; ok {
+			if text, ok := c.descriptions[key]; ok {
 				t.definition.Description = text
 				used[key] = true
 				break
@@ -137,7 +137,7 @@ func (c *conversation) describe(listed []*offered) {
 		}
 		t.definition.Name = t.Name
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.task.Settings.Descriptions)) {
+	for _, key := range slices.Sorted(maps.Keys(c.descriptions)) {
 		if !used[key] {
 			c.find("unused_description", "no tool for the description of "+answer.Quote(key))
 		}

@@ -36,14 +36,37 @@ func (b *build) agents(f *caseFile, known *names) eval.Agent {
 	} else if b.file.Agent != nil {
 		b.sharedPlaceholders(f, b.text(b.file.Agent.Node().Get("system")), known)
 	}
+	b.describe(f, known)
 	for _, name := range sorted(b.file.Axes) {
 		for _, p := range b.file.Axes[name].Points {
 			if p.Agent != nil {
-				b.sharedPlaceholders(f, b.text(p.Agent.Node().Get("system")), known)
+				at := p.Agent.Node()
+				b.sharedPlaceholders(f, b.text(at.Get("system")), known)
+				b.sharedPlaceholders(f, at.Get("descriptions"), known)
 			}
 		}
 	}
 	return out
+}
+
+// describe checks the placeholders of the descriptions of a case, and of those of
+// the suite that the case does not replace.
+func (b *build) describe(f *caseFile, known *names) {
+	var own *strictyaml.Node
+	if f.Agent != nil {
+		own = f.Agent.Node().Get("descriptions")
+		b.placeholders(own, known)
+	}
+	if b.file.Agent == nil {
+		return
+	}
+	if shared := b.file.Agent.Node().Get("descriptions"); shared != nil {
+		for _, field := range shared.Fields {
+			if own.Field(field.Key.Text) == nil {
+				b.sharedPlaceholders(f, field.Value, known)
+			}
+		}
+	}
 }
 
 // agent settings of one place.

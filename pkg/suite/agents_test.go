@@ -85,7 +85,7 @@ func TestKeysAreNotShown(t *testing.T) {
 func TestAgentCase(t *testing.T) {
 	s := load(t, map[string]string{
 		"suite.yaml": asking + `
-agent: {system: file://prompts/system.md, temperature: 0.5, top_p: 0.5, seed: trial, loop_after: 3, resources: true, descriptions: {a: A, b: B}}
+agent: {system: file://prompts/system.md, temperature: 0.5, top_p: 0.5, seed: trial, loop_after: 3, resources: true, descriptions: {a: "A of {{who}}", b: B}}
 vars: {who: me}
 limits: {turns: 9, tokens: 1000}
 defaults: {server: s}
@@ -96,7 +96,7 @@ cases:
     labels: {area: refunds}
     threshold: 0.8
     limits: {turns: 4}
-    agent: {temperature: 0, seed: 7, tool_output_bytes: 100, descriptions: {b: "{{no placeholder}}"}}
+    agent: {temperature: 0, seed: 7, tool_output_bytes: 100, descriptions: {b: "{{{{no placeholder}} {{order}}"}}
     user: {turns: ["Yes, {{order}}."]}
     checks: [{contains: "{{order}}"}]
   - id: b
@@ -117,7 +117,7 @@ cases:
 			Agent: eval.Agent{
 				System:          "You help {{who}}.",
 				Sampling:        eval.Sampling{Temperature: new(0.0), TopP: new(0.5), Seed: new(int64(7))},
-				ToolOutputBytes: 100, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A", "b": "{{no placeholder}}"},
+				ToolOutputBytes: 100, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A of {{who}}", "b": "{{{{no placeholder}} {{order}}"},
 			},
 			User:   &eval.User{Turns: []string{"Yes, {{order}}."}},
 			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: new("{{order}}")}}},
@@ -126,7 +126,7 @@ cases:
 			ID: "b", Kind: eval.KindAgent, Server: "s", Model: "m", Prompt: "hi",
 			Vars:   map[string]eval.JSON{"who": eval.JSON(`"me"`)},
 			Limits: eval.Limits{Turns: 9, Tokens: 1000},
-			Agent:  eval.Agent{System: "Own.", Sampling: suiteSampling, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A", "b": "B"}},
+			Agent:  eval.Agent{System: "Own.", Sampling: suiteSampling, LoopAfter: 3, Resources: true, Descriptions: map[string]string{"a": "A of {{who}}", "b": "B"}},
 			User:   &eval.User{Model: "m", Persona: "Angry", Goal: "{{who}}", Stop: "BYE", MaxTurns: 3},
 			Checks: []eval.Check{{ID: "contains", Text: &eval.TextCheck{Contains: new("x")}}},
 		},
@@ -224,18 +224,20 @@ func TestWhatAnAgentCaseUses(t *testing.T) {
 	s := load(t, map[string]string{"suite.yaml": asking + `
 axes:
   loading: [eager, search]
-  style: {terse: {agent: {system: "Be terse, {{tone}} ${{ axis.mood }}."}}, warm: {agent: {temperature: 1}}}
+  style: {terse: {agent: {system: "Be terse, {{tone}} ${{ axis.mood }}."}}, warm: {agent: {temperature: 1, descriptions: {t: "{{time}}"}}}}
   tone: {soft: {vars: {tone: soft}}}
   mood: [good]
+  season: [dry]
+  time: {day: {vars: {time: day}}}
   unused: {x: {vars: {never: 1}}, y: {vars: {never: 2}}}
 cases:
-  - {id: agent, prompt: x, ` + checked + `}
+  - {id: agent, prompt: x, agent: {descriptions: {u: "{{axis.season}}"}}, ` + checked + `}
   - {id: user, prompt: x, user: {turns: ["{{never}}"]}, ` + checked + `}
   - {id: script, call: t}
 `}, options()).Suite
 	want := []string{
-		"agent loading=eager,mood=good,style=terse,tone=soft", "agent loading=eager,mood=good,style=warm,tone=soft",
-		"agent loading=search,mood=good,style=terse,tone=soft", "agent loading=search,mood=good,style=warm,tone=soft",
+		"agent loading=eager,mood=good,season=dry,style=terse,time=day,tone=soft", "agent loading=eager,mood=good,season=dry,style=warm,time=day,tone=soft",
+		"agent loading=search,mood=good,season=dry,style=terse,time=day,tone=soft", "agent loading=search,mood=good,season=dry,style=warm,time=day,tone=soft",
 	}
 	var got []string
 	for _, cell := range cells(t, s) {
@@ -248,13 +250,13 @@ cases:
 	if diff := cmp.Diff(append(want, "script default"), got); diff != "" {
 		t.Errorf("cells differ (-want +got):\n%s", diff)
 	}
-	point := s.Axes[2].Points[0].Agent.System
+	point := s.Axes[3].Points[0].Agent.System
 	if point != "Be terse, {{tone}} {{axis.mood}}." {
 		t.Errorf("got system prompt %q of the point", point)
 	}
 }
 
-// In system prompts {{ begins a placeholder, in descriptions it is data.
+// In system prompts and descriptions {{ begins a placeholder, in labels it is data.
 func TestRowsOfAgentCases(t *testing.T) {
 	s := load(t, map[string]string{
 		"suite.yaml": asking + `
@@ -272,7 +274,7 @@ include:
 	}, options()).Suite
 	c := s.Cases[0]
 	got := []string{c.Prompt, c.Labels["area"], c.Agent.System, c.Agent.Descriptions["t"], c.User.Turns[0], *c.Checks[0].Text.Contains}
-	if diff := cmp.Diff([]string{"{{{{7*7}}", "{{7*7}}", "Say {{{{7*7}}", "{{7*7}}", "{{{{7*7}}", "{{{{7*7}}"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"{{{{7*7}}", "{{7*7}}", "Say {{{{7*7}}", "{{{{7*7}}", "{{{{7*7}}", "{{{{7*7}}"}, got); diff != "" {
 		t.Errorf("texts differ (-want +got):\n%s", diff)
 	}
 }
@@ -309,12 +311,12 @@ func TestTextsOfFiles(t *testing.T) {
 // What is written once for several cases must be sound in each.
 func TestPlaceholdersOfSharedPrompts(t *testing.T) {
 	_, err := suite.Load(write(t, map[string]string{"suite.yaml": asking + `
-agent: {system: "{{order}}"}
-axes: {style: {a: {agent: {system: "{{customer}}"}}}}
+agent: {system: "{{order}}", descriptions: {t: "{{tool}}", u: "{{use}}"}}
+axes: {style: {a: {agent: {system: "{{customer}}", descriptions: {v: "{{view}}"}}}}}
 cases:
-  - {id: a, prompt: x, vars: {order: 1, customer: 2}, ` + checked + `}
-  - {id: b, prompt: x, vars: {order: 1}, agent: {system: own}, ` + checked + `}
-  - {id: c, prompt: x, vars: {customer: 1}, ` + checked + `}
+  - {id: a, prompt: x, vars: {order: 1, customer: 2, tool: 3, use: 4, view: 5}, ` + checked + `}
+  - {id: b, prompt: x, vars: {order: 1, view: 5, use: 4}, agent: {system: own, descriptions: {t: own}}, ` + checked + `}
+  - {id: c, prompt: x, vars: {customer: 1, use: 4}, agent: {descriptions: {w: "{{what}}"}}, ` + checked + `}
 `}), options())
 	if err == nil {
 		t.Fatal("got no error")
@@ -322,8 +324,13 @@ cases:
 	for text, want := range map[string]bool{
 		`nothing gives {{customer}} a value in case "b"`: true,
 		`nothing gives {{order}} a value in case "c"`:    true,
-		`in case "a"`: false,
-		`nothing gives {{order}} a value in case "b"`: false, // it has a system prompt of its own
+		`nothing gives {{tool}} a value in case "c"`:     true,
+		`nothing gives {{view}} a value in case "c"`:     true,
+		`nothing gives {{what}} a value`:                 true,
+		`nothing gives {{use}} a value`:                  false,
+		`in case "a"`:                                    false,
+		`nothing gives {{order}} a value in case "b"`:    false, // it has a system prompt of its own
+		`nothing gives {{tool}} a value in case "b"`:     false, // and such a description
 	} {
 		if got := strings.Contains(err.Error(), text); got != want {
 			t.Errorf("got %t for %s, want %t:\n%v", got, text, want, err)

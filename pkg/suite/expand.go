@@ -134,13 +134,13 @@ func (sel Selection) repeats(c eval.Case, s *eval.Suite) int {
 // uses lists the axes of the suite that a case uses, in the suite's order.
 func uses(c eval.Case, s *eval.Suite) []string {
 	// Vars and titles are no templates: {{ in them is data.
-	templates := eval.Case{Steps: c.Steps, Prompt: c.Prompt, Checks: c.Checks, Agent: eval.Agent{System: c.Agent.System}}
+	templates := eval.Case{Steps: c.Steps, Prompt: c.Prompt, Checks: c.Checks, Agent: eval.Agent{System: c.Agent.System, Descriptions: c.Agent.Descriptions}}
 	if c.User != nil {
 		templates.User = &eval.User{Turns: c.User.Turns, Persona: c.User.Persona, Goal: c.User.Goal}
 	}
 	names, _ := vars.Names(eval.Encode(templates)) // the loader has reported malformed ones
 	if c.Kind == eval.KindAgent {
-		names = append(names, systemNames(s)...)
+		names = append(names, namesOfPoints(s)...)
 	}
 	refers := map[string]bool{}
 	for _, step := range c.Steps {
@@ -160,13 +160,14 @@ func uses(c eval.Case, s *eval.Suite) []string {
 	return used
 }
 
-// systemNames are the placeholders of the system prompts that axes set, which
-// every agent case may get.
-func systemNames(s *eval.Suite) []string {
+// namesOfPoints are the placeholders of the system prompts and descriptions that
+// axes set, which every agent case may get.
+func namesOfPoints(s *eval.Suite) []string {
 	var names []string
 	for _, axis := range s.Axes {
 		for _, p := range axis.Points {
-			found, _ := vars.NamesIn(p.Agent.System)
+			texts := eval.Agent{System: p.Agent.System, Descriptions: p.Agent.Descriptions}
+			found, _ := vars.Names(eval.Encode(texts))
 			names = append(names, found...)
 		}
 	}

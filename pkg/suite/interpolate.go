@@ -126,7 +126,7 @@ func templated(key string) bool {
 	case "id", "title", "description", "vars", "each", "tags", "labels", "server", "servers", "model",
 		"repeats", "limits", "catalog", "stop_on_failure", "threshold":
 		return false
-	case "agent.system", "user.turns", "user.persona", "user.goal":
+	case "agent.system", "agent.descriptions", "user.turns", "user.persona", "user.goal":
 		return true
 	}
 	return !strings.HasPrefix(key, "agent.") && !strings.HasPrefix(key, "user.")
