@@ -33,7 +33,7 @@ type exchange struct {
 // serve answers a call of a model.
 func (s *Server) serve(format wire, w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Server: s, wire: format, w: w, r: r, key: fingerprint(keyOf(r)), start: time.Now()}
-	defer s.ledger.open(x.key)()
+	s.ledger.call(x.key)
 	if !s.lets(x.key) {
 		x.fail(failureOf(llm.Auth))
 		return
@@ -50,6 +50,7 @@ func (s *Server) serve(format wire, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { t.close(time.Now(), x.used) }() // also when a cut answer panics
+	defer s.ledger.open(x.key)()                   // closed before its place is given away
 	x.wire.limits(w.Header(), t.standings, true)
 	x.draw(&c)
 	x.answer(r.Context(), c)

@@ -39,7 +39,9 @@ type Stats struct {
 // Load is what was asked of a server, by everybody or with one key. Only calls
 // of models count, and only answers have tokens.
 type Load struct {
-	Calls       int        `json:"calls"`
+	Calls int `json:"calls"`
+	// InFlight is how many calls that were let in are open, MaxInFlight the most
+	// that were open at once.
 	InFlight    int        `json:"in_flight"`
 	MaxInFlight int        `json:"max_in_flight"`
 	RateLimited int        `json:"rate_limited"`
@@ -100,13 +102,21 @@ func (l *ledger) loads(key string) []*Load {
 	return []*Load{&l.stats.Load, k}
 }
 
-// open counts a call; what it returns closes it.
+// call counts a call, let in or not.
+func (l *ledger) call(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, load := range l.loads(key) {
+		load.Calls++
+	}
+}
+
+// open counts a call that was let in as open; what it returns closes it.
 func (l *ledger) open(key string) (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	loads := l.loads(key)
 	for _, load := range loads {
-		load.Calls++
 		load.InFlight++
 		load.MaxInFlight = max(load.MaxInFlight, load.InFlight)
 	}
