@@ -98,6 +98,23 @@ type CallCheck struct {
 	Max   *int `json:"max,omitempty"`
 }
 
+// Bounds are how many calls are wanted; most is negative where there is no
+// bound. A Max alone wants a call too, unless it is 0.
+func (c CallCheck) Bounds() (least, most int) {
+	least, most = 1, -1
+	if c.Times != nil {
+		return *c.Times, *c.Times
+	}
+	if c.Max != nil {
+		most = *c.Max
+		least = min(1, most)
+	}
+	if c.Min != nil {
+		least = *c.Min
+	}
+	return least, most
+}
+
 // A RejectedCheck wants a call that was rejected, as a script's expect_error.
 type RejectedCheck struct {
 	Tool string `json:"tool,omitempty"`

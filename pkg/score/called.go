@@ -15,11 +15,11 @@ func (x *exam) called(c eval.CallCheck) decision {
 	if err != nil {
 		return lost("%v", err)
 	}
-	least, most, words := bounds(c)
+	least, most := c.Bounds()
 	n := len(matching)
 	d := decision{
 		value: yes(n >= least && (most < 0 || n <= most)),
-		want:  words + " of " + pattern(c.CallPattern), got: fmt.Sprint(n), unwanted: eval.ReasonUnwantedCall,
+		want:  howMany(least, most) + " of " + pattern(c.CallPattern), got: fmt.Sprint(n), unwanted: eval.ReasonUnwantedCall,
 		expected: shown(c.Tool, c.Arguments),
 	}
 	switch {
@@ -39,20 +39,19 @@ func (x *exam) called(c eval.CallCheck) decision {
 	return d
 }
 
-// bounds are how many calls a check wants, most negative for no bound, and the
-// same in words.
-func bounds(c eval.CallCheck) (least, most int, words string) {
+// howMany says how many calls are wanted; most is negative for no bound.
+func howMany(least, most int) string {
 	switch {
-	case c.Times != nil:
-		return *c.Times, *c.Times, "exactly " + plural(*c.Times, "call")
-	case c.Min != nil && c.Max != nil:
-		return *c.Min, *c.Max, fmt.Sprintf("%d to %s", *c.Min, plural(*c.Max, "call"))
-	case c.Min != nil:
-		return *c.Min, -1, "at least " + plural(*c.Min, "call")
-	case c.Max != nil:
-		return 0, *c.Max, "at most " + plural(*c.Max, "call")
+	case most < 0 && least == 1:
+		return "a call"
+	case most < 0:
+		return "at least " + plural(least, "call")
+	case least == most:
+		return "exactly " + plural(most, "call")
+	case least == 0:
+		return "at most " + plural(most, "call")
 	default:
-		return 1, -1, "a call"
+		return fmt.Sprintf("%d to %s", least, plural(most, "call"))
 	}
 }
 
