@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -57,6 +58,17 @@ one counts.`,
 					if err := forJudges(ctx, s, run); err != nil {
 						return err
 					}
+					counts, err := s.Counts(ctx, run.ID)
+					if err != nil {
+						return err
+					}
+					if counts.Unjudged == 0 && !all {
+						fmt.Fprintf(c.env.Stderr, "nothing of %s is open; --all judges anew\n", run.ID)
+						return c.concludeStored(ctx, &f, s, run)
+					}
+				}
+				if err := c.tellInterrupted(ctx, s, run); err != nil {
+					return err
 				}
 				how, err := c.grading(ctx, s, run, rubric, model)
 				if err != nil {
@@ -73,11 +85,23 @@ one counts.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&rubric, "rubric", "", "judge every agent trial by the rubric in this `FILE`")
-	cmd.Flags().StringVar(&model, "model", "", "the `NAME` of the model of the suite that judges, instead of the ones that its checks name")
+	cmd.Flags().StringVar(&model, "model", "", "the `NAME` of the model of the suite that judges, instead of the ones that its checks name (of --rubric: default that of its first judge check)")
 	cmd.Flags().StringVar(&answers, "oracle", "", "score by the oracle in this `FILE`, whose sha256 the run knows")
 	cmd.Flags().BoolVar(&all, "all", false, "judge anew what is judged already")
 	cmd.AddCommand(c.calibrate())
 	return cmd
+}
+
+// tellInterrupted names the gradings of a run that were begun and not ended: to
+// go on with one costs less than to begin again.
+func (c *command) tellInterrupted(ctx context.Context, s store.Store, run eval.Run) error {
+	gradings, err := s.Gradings(ctx, run.ID)
+	for _, g := range gradings {
+		if g.State != eval.RunDone {
+			fmt.Fprintf(c.env.Stderr, "the grading %s was interrupted; to go on with it: evalfarm resume %s\n", g.ID, g.ID)
+		}
+	}
+	return err
 }
 
 // judgeable says why a run cannot be graded now.
@@ -128,7 +152,7 @@ func (c *command) grading(ctx context.Context, s store.Store, run eval.Run, rubr
 		if how.Rubric = strings.TrimSpace(string(text)); how.Rubric == "" {
 			return how, usage("", "--rubric %s: the file is empty", rubric)
 		}
-		if how.Model == "" {
+		if how.Model = cmp.Or(model, snap.Judge); how.Model == "" {
 			return how, usage("models of the run: "+strings.Join(names, ", "), "--rubric wants --model, the model that judges")
 		}
 	}

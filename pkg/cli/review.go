@@ -127,19 +127,24 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 		return err
 	}
 	scores, err := r.ask(row.Result.Scores, criteria(kase, snap.Axes, v))
-	if err != nil {
+	answered := slices.ContainsFunc(scores, func(s eval.Score) bool { return s.Message == scoredBy+r.by }) // else all was skipped
+	if err != nil && !(errors.Is(err, errQuit) && answered) {
 		return err
 	}
 	if err := r.keep(ctx, d, scores); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(scores, func(s eval.Score) bool { return s.Message == scoredBy+r.by }) { // else all was skipped
+	if answered {
 		r.scored++
+	}
+	if err != nil {
+		return err // what was answered before is kept
 	}
 	return report.Unblind(r.c.env.Stdout, t, r.c.page())
 }
 
 // ask goes through the checks that a person may decide, and says what each wants.
+// When the reviewer stops, it returns what was answered before.
 func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.Score, error) {
 	var out []eval.Score
 	for _, s := range scores {
@@ -149,10 +154,10 @@ func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.S
 		}
 		if len(s.Parts) > 0 {
 			parts, err := r.ask(s.Parts, wanted)
-			if err != nil {
-				return nil, err
-			}
 			out = append(out, parts...)
+			if err != nil {
+				return out, err
+			}
 			continue
 		}
 		if !s.Pending && len(s.Votes) == 0 {
@@ -164,7 +169,7 @@ func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.S
 		}
 		answer, err := r.answer(s)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		out = append(out, answer)
 	}
@@ -215,17 +220,22 @@ func (r *reviewing) keep(ctx context.Context, d store.Trial, scores []eval.Score
 
 // finish makes the grading count. Trials that were not scored keep what they had.
 func (r *reviewing) finish(ctx context.Context) error {
-	due, err := r.store.Outstanding(ctx, r.grading.ID)
-	if err != nil {
-		return err
-	}
-	for _, d := range due {
-		row, err := r.store.Result(ctx, r.run.ID, d.Ordinal)
+	for {
+		due, err := r.store.Outstanding(ctx, r.grading.ID) // a few thousand at a time
 		if err != nil {
 			return err
 		}
-		if err := r.keep(ctx, d, judgements(row.Result.Scores)); err != nil {
-			return err
+		if len(due) == 0 {
+			break
+		}
+		for _, d := range due {
+			row, err := r.store.Result(ctx, r.run.ID, d.Ordinal)
+			if err != nil {
+				return err
+			}
+			if err := r.keep(ctx, d, judgements(row.Result.Scores)); err != nil {
+				return err
+			}
 		}
 	}
 	summary, err := scheduler.EndGrading(ctx, r.store, r.grading)

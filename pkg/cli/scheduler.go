@@ -58,6 +58,7 @@ is made and kept in the state folder.`,
 	flags.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its trial is tried again (default 45s)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
+	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
 	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdicts")
 	flags.BoolVar(&f.json, "json", false, "print each summary as a JSON document")
@@ -75,6 +76,7 @@ type scheduling struct {
 	listen    string
 	tokenFile string
 	resume    []string
+	baseline  string
 }
 
 // check finds mistakes before anything is started.
@@ -117,7 +119,7 @@ func (f *scheduling) runs(ctx context.Context, s store.Store, requests []schedul
 		runs = append(runs, run)
 	}
 	for _, req := range requests {
-		if err := scheduler.Attach(ctx, s, &req.Suite.Suite, ""); err != nil {
+		if err := scheduler.Attach(ctx, s, &req.Suite.Suite, f.baseline); err != nil {
 			return nil, err
 		}
 		run, err := scheduler.Create(ctx, s, req)

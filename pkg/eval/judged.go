@@ -1,6 +1,9 @@
 package eval
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // AwaitsJudge says whether the result has a check that is for a judge to decide.
 func (r Result) AwaitsJudge() bool {
@@ -49,6 +52,17 @@ func (r Result) Judged(j Result) Result {
 	r.Times.JudgeMS += j.Times.JudgeMS
 	if folded {
 		r.Verdict, r.Reason, r.Message = Fold(r.Scores, r.Threshold)
+		r = r.Excused()
+	}
+	return r
+}
+
+// Excused makes an error of a fail in which a dependency broke down: an agent that
+// copes passes, but one that does not is not to blame.
+func (r Result) Excused() Result {
+	if r.Verdict == Fail && r.Broken != "" {
+		r.Verdict, r.Message = Error, fmt.Sprintf("a server broke down, and then the agent failed: %s: %s", r.Reason, r.Message)
+		r.Reason = r.Broken
 	}
 	return r
 }

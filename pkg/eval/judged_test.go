@@ -22,6 +22,14 @@ func TestJudged(t *testing.T) {
 		{"a judge cannot save a failed check", Result{Verdict: Fail, Scores: []Score{{Check: "called", Reason: ReasonNotSelected}, open}}, Result{Scores: []Score{good}}, Fail, ReasonNotSelected, 2},
 		{"a judge cannot save a limit", Result{Verdict: Fail, Reason: ReasonLimit, Scores: []Score{pass, open}}, Result{Scores: []Score{good}}, Fail, ReasonLimit, 2},
 		{"a judge cannot save a crash", Result{Verdict: Fail, Reason: ReasonServerCrashed, Scores: []Score{pass, open}}, Result{Scores: []Score{good}}, Fail, ReasonServerCrashed, 2},
+		{
+			"the agent fails after a dependency broke down", Result{Verdict: Unjudged, Broken: ReasonTimeout, Scores: []Score{pass, open}},
+			Result{Scores: []Score{bad}}, Error, ReasonTimeout, 2,
+		},
+		{
+			"the agent copes with a dependency that broke down", Result{Verdict: Unjudged, Broken: ReasonTimeout, Scores: []Score{pass, open}},
+			Result{Scores: []Score{good}}, Pass, "", 2,
+		},
 		{"an error stays one", Result{Verdict: Error, Reason: ReasonFarm, Scores: []Score{open}}, Result{Scores: []Score{good}}, Error, ReasonFarm, 1},
 		{"a rubric of the grading's own", Result{Verdict: Pass, Scores: []Score{pass}}, Result{Scores: []Score{bad}}, Fail, ReasonJudgedBad, 2},
 		{"what was decided is not decided again", Result{Verdict: Pass, Scores: []Score{pass}}, Result{Scores: []Score{{Check: "called"}}}, Pass, "", 1},

@@ -9,6 +9,9 @@ type Result struct {
 	Message string     `json:"message,omitempty"`
 	Stop    StopReason `json:"stop,omitempty"`
 	Scores  []Score    `json:"scores,omitempty"`
+	// Broken is why a call of a dependency got no answer, if one did: a trial that
+	// fails then is an error, because nobody can tell whose doing it was.
+	Broken Reason `json:"broken,omitempty"`
 	// Threshold of the case, which folding the scores again needs.
 	Threshold *float64 `json:"threshold,omitempty"`
 	Counts    Counts   `json:"counts"`

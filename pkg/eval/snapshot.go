@@ -29,6 +29,9 @@ type Snapshot struct {
 	Controlled []string `json:"controlled,omitempty"`
 	// Oracle decides, after the run, what no check can.
 	Oracle *Oracle `json:"oracle,omitempty"`
+	// Judge is the model that judges where nothing else is said: that of the first
+	// judge check.
+	Judge string `json:"judge,omitempty"`
 	// MinAgreement is the least agreement with humans, Gwet's AC1, that a judge of
 	// the suite must have. Zero means any.
 	MinAgreement float64 `json:"min_agreement,omitempty"`

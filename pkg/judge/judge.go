@@ -1,9 +1,9 @@
 // Package judge asks a model for a verdict on what an agent did.
 //
 // What is judged is hostile text: an agent, a tool or a server may try to talk
-// to the judge. So the rubric and the material go in different messages, the
-// material stands between fences that it cannot contain, and the verdict is a
-// tool call, not a word in a text. A judge that refuses, or whose verdict cannot
+// to the judge. So the material stands behind the rubric, between fences that it
+// cannot contain, and the verdict is a tool call, or a JSON object that is the
+// whole answer, never a word in a text. A judge that refuses, or whose verdict cannot
 // be read, has not spoken: the check stays open.
 package judge
 

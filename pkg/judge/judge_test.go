@@ -92,8 +92,14 @@ func TestVotes(t *testing.T) {
 			name: "a malformed vote does not count", answers: []llm.Response{says("hm"), hands(no), hands(no)}, votes: 3,
 			reason: eval.ReasonJudgedBad, message: "rude",
 		},
-		{name: "the last call counts", answers: []llm.Response{hands(yes, no)}, reason: eval.ReasonJudgedBad, message: "rude"},
-		{name: "text instead of a call", answers: []llm.Response{says("First {\"pass\": true, \"reason\": \"x\"}\nNo, wait: " + no)}, reason: eval.ReasonJudgedBad, message: "rude"},
+		{name: "calls that differ", answers: []llm.Response{hands(yes, no)}, pending: true, reason: eval.ReasonJudgeMalformed, message: "verdicts that differ"},
+		{name: "calls that agree", answers: []llm.Response{hands(no, no)}, reason: eval.ReasonJudgedBad, message: "rude"},
+		{name: "an object instead of a call", answers: []llm.Response{says(" " + no + "\n")}, reason: eval.ReasonJudgedBad, message: "rude"},
+		{name: "an object in a code block", answers: []llm.Response{says("```json\n" + no + "\n```")}, reason: eval.ReasonJudgedBad, message: "rude"},
+		{
+			name: "an object that is quoted", answers: []llm.Response{says("The answer contains " + yes + ", which tries to instruct me. I cannot decide.")},
+			pending: true, reason: eval.ReasonJudgeMalformed, message: "no verdict in",
+		},
 		{name: "a word is no verdict", answers: []llm.Response{says("INCORRECT, so it does not pass")}, pending: true, reason: eval.ReasonJudgeMalformed, message: "no verdict in: INCORRECT"},
 		{name: "nothing said", answers: []llm.Response{says("")}, pending: true, reason: eval.ReasonJudgeMalformed, message: "no verdict"},
 		{name: "broken arguments", answers: []llm.Response{hands(`{"pass":`)}, pending: true, reason: eval.ReasonJudgeMalformed, message: "cannot be read"},
@@ -260,14 +266,6 @@ func TestLongTrajectoryKeepsTheTaskAndTheAnswer(t *testing.T) {
 	}
 	if len(text) > 300<<10 || !utf8.ValidString(text) {
 		t.Errorf("the judge is shown %d bytes, valid UTF-8: %t", len(text), utf8.ValidString(text))
-	}
-}
-
-// Each brace of a text may begin a verdict. Hostile text has a million of them.
-func TestVerdictBehindAMillionBraces(t *testing.T) {
-	a := &answers{list: []llm.Response{says(strings.Repeat(`{"pass":`, 1<<20) + ` {"pass":false,"reason":"no"}`)}}
-	if s := rule(t, a, eval.Check{Judge: &eval.JudgeCheck{Rubric: "r"}}).Score; s.Reason != eval.ReasonJudgedBad {
-		t.Errorf("got %+v, want the last verdict", s)
 	}
 }
 

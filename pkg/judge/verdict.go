@@ -3,7 +3,6 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -14,8 +13,7 @@ import (
 // maxText bounds what is kept of a judge's reasons, in bytes.
 const maxText = 2 << 10
 
-// readVerdict finds the verdict in a judge's answer: the last call of the tool,
-// or else the last JSON object in its text that has one.
+// readVerdict finds the verdict in a judge's answer.
 func readVerdict(r llm.Response) eval.Vote {
 	var v struct {
 		Pass   *bool    `json:"pass"`
@@ -83,50 +81,63 @@ func find(r llm.Response, into any) (eval.Reason, string) {
 	if r.Stop == llm.StopRefused {
 		return eval.ReasonJudgeRefused, short(r.Message.Text)
 	}
-	for _, call := range slices.Backward(r.Message.Calls) {
-		if call.Tool != toolName {
-			continue
+	handed := verdicts(r.Message)
+	if len(handed) == 0 {
+		if strings.TrimSpace(r.Message.Text) == "" {
+			return eval.ReasonJudgeMalformed, "the judge handed in no verdict"
 		}
-		if err := json.Unmarshal([]byte(call.Arguments), into); err != nil {
-			return eval.ReasonJudgeMalformed, "the verdict cannot be read: " + short(call.Arguments)
+		return eval.ReasonJudgeMalformed, "no verdict in: " + short(r.Message.Text)
+	}
+	var first decision
+	for i, raw := range handed {
+		var one decision
+		if json.Unmarshal([]byte(raw), &one) != nil || json.Unmarshal([]byte(raw), into) != nil {
+			return eval.ReasonJudgeMalformed, "the verdict cannot be read: " + short(raw)
 		}
-		return "", ""
+		if i == 0 {
+			first = one
+		} else if !first.same(one) {
+			return eval.ReasonJudgeMalformed, "the judge handed in verdicts that differ"
+		}
 	}
-	// Some servers have no tool calls that one can insist on.
-	if object := lastObject(r.Message.Text); object != "" && json.Unmarshal([]byte(object), into) == nil {
-		return "", ""
-	}
-	if strings.TrimSpace(r.Message.Text) == "" {
-		return eval.ReasonJudgeMalformed, "the judge handed in no verdict"
-	}
-	return eval.ReasonJudgeMalformed, "no verdict in: " + short(r.Message.Text)
+	return "", ""
 }
 
-// maxSearched bounds where a verdict is looked for, in bytes from the end: each
-// brace may be the beginning of one, and hostile text has many.
-const maxSearched = 16 << 10
+// A decision is what must be the same in all verdicts of one answer.
+type decision struct {
+	Pass   *bool  `json:"pass"`
+	Better string `json:"better"`
+}
 
-// lastObject is the last top-level JSON object in a text, or nothing. A judge
-// that thinks aloud may write several; the last word counts.
-func lastObject(text string) string {
-	text = text[max(0, len(text)-maxSearched):]
-	last := ""
-	for at := 0; at < len(text); {
-		i := strings.IndexByte(text[at:], '{')
-		if i < 0 {
-			break
-		}
-		at += i
-		dec := json.NewDecoder(strings.NewReader(text[at:]))
-		var raw json.RawMessage
-		if dec.Decode(&raw) != nil {
-			at++
-			continue
-		}
-		last = string(raw)
-		at += int(dec.InputOffset())
+func (d decision) same(o decision) bool {
+	if d.Pass == nil || o.Pass == nil {
+		return d.Pass == o.Pass && d.Better == o.Better
 	}
-	return last
+	return *d.Pass == *o.Pass && d.Better == o.Better
+}
+
+// verdicts are the calls of the tool. Some servers have no calls that one can
+// insist on: a message that is a JSON object and nothing else is a verdict too.
+// An object inside a text is none, because a judge may quote what it judges.
+func verdicts(m llm.Message) []string {
+	var handed []string
+	for _, call := range m.Calls {
+		if call.Tool == toolName {
+			handed = append(handed, call.Arguments)
+		}
+	}
+	if len(handed) > 0 {
+		return handed
+	}
+	text := strings.TrimSpace(m.Text)
+	if body, fenced := strings.CutPrefix(text, "```"); fenced {
+		body = strings.TrimPrefix(body, "json")
+		text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(body), "```"))
+	}
+	if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
+		return []string{text}
+	}
+	return nil
 }
 
 // short bounds a text at a rune boundary.

@@ -44,7 +44,7 @@ func Create(ctx context.Context, s Creator, req Request) (eval.Run, error) {
 		return eval.Run{}, err
 	}
 	var gradings []eval.Run
-	if judged(req.Suite.Suite.Cases) {
+	if _, there := judges(req.Suite.Suite.Cases); there {
 		g, header := grading(run, snap, 1, eval.Grading{})
 		run.Grading = g.ID
 		gradings, blobs = append(gradings, g), append(blobs, header)
@@ -68,13 +68,14 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		}
 		return eval.Run{}, eval.Snapshot{}, nil, ErrEmpty
 	}
+	judge, _ := judges(loaded.Suite.Cases)
 	snap := eval.Snapshot{
 		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git,
 		Servers: loaded.Suite.Servers, Models: loaded.Suite.Models, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
 		Plan: eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
-		Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
+		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
 	}
 	var blobs []eval.Blob
 	for _, c := range loaded.Suite.Cases {

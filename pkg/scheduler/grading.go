@@ -1,9 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -51,11 +51,16 @@ func grading(run eval.Run, snap eval.Snapshot, n int, how eval.Grading) (eval.Ru
 	}, header
 }
 
-// judged says whether any case has a check that a judge decides.
-func judged(cases []eval.Case) bool {
-	var judges func(cs []eval.Check) bool
-	judges = func(cs []eval.Check) bool {
-		return slices.ContainsFunc(cs, func(c eval.Check) bool { return c.Judge != nil || judges(c.Any) || judges(c.All) })
+// judges says whether any case has a check that a judge decides, and which model
+// judges first.
+func judges(cases []eval.Case) (model string, there bool) {
+	for _, c := range cases {
+		_ = eachCheck(c.Checks, func(check *eval.Check) error { // never fails
+			if check.Judge != nil {
+				model, there = cmp.Or(model, check.Judge.Model), true
+			}
+			return nil
+		})
 	}
-	return slices.ContainsFunc(cases, func(c eval.Case) bool { return judges(c.Checks) })
+	return model, there
 }

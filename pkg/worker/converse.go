@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/agent"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -157,9 +158,25 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 	}
 	done.Scores = score.Checks(ctx, checks, subject, options)
 	verdict, reason, message := eval.Fold(done.Scores, at.c.Threshold)
+	at.broken = broken(task, done.Trajectory)
+	excused := eval.Result{Verdict: verdict, Reason: reason, Message: message, Broken: at.broken}.Excused()
+	verdict, reason, message = excused.Verdict, excused.Reason, excused.Message
 	if done.Verdict == "" || verdict == eval.Error {
 		done.Verdict, done.Reason, done.Message = verdict, reason, message
 	}
+}
+
+// broken is why a call got no answer from a server that is not under test.
+func broken(task agent.Task, tr eval.Trajectory) eval.Reason {
+	for _, turn := range tr.Turns {
+		for _, c := range turn.Calls {
+			tested := slices.ContainsFunc(task.Servers, func(s agent.Server) bool { return s.Name == c.Server && s.UnderTest })
+			if c.Outcome.Kind == eval.OutcomeFailed && !tested {
+				return c.Outcome.Reason
+			}
+		}
+	}
+	return ""
 }
 
 // fillAll fills the placeholders of all checks.

@@ -32,7 +32,7 @@ func (w *Worker) report(ctx context.Context, at *place, done agent.Done, atts []
 	}
 	result := eval.Result{
 		Verdict: done.Verdict, Reason: done.Reason, Message: done.Message, Stop: done.Stop,
-		Scores: done.Scores, Threshold: at.c.Threshold, Counts: done.Counts, Usage: done.Usage, UserUsage: done.UserUsage,
+		Scores: done.Scores, Broken: at.broken, Threshold: at.c.Threshold, Counts: done.Counts, Usage: done.Usage, UserUsage: done.UserUsage,
 		Times: done.Times, Tools: done.Tools, Listing: tr.Listing, Findings: tr.Findings, Server: tr.Server,
 		TrajectoryHash: tr.Hash(), Stderr: tr.Stderr,
 	}

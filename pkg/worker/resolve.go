@@ -35,6 +35,8 @@ type place struct {
 	points []eval.Point
 	// chosen holds the variables of the points.
 	chosen map[string]eval.JSON
+	// broken is why a server that is not under test gave no answer, if one did.
+	broken eval.Reason
 	// found holds every secret that went into a server or a model.
 	found map[string]string
 }
