@@ -161,6 +161,7 @@ func (b *checkBuild) trajectoryCheck(f *trajectoryFile, c *eval.Check) *eval.Tra
 		}
 		out.Compare[name] = b.comparison(f.Compare[name])
 	}
+	b.compared(f)
 	return out
 }
 

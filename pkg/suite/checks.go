@@ -12,7 +12,7 @@ import (
 func (b *build) checks(f *caseFile, c *eval.Case, known *names) []eval.Check {
 	at := f.Node().Get("checks")
 	b.placeholders(at, known)
-	made := checkBuild{build: b, c: c, known: known, ids: map[string]bool{}}
+	made := checkBuild{build: b, c: c, known: known, ids: map[string]bool{rubricID: true}}
 	made.reserve(f.Checks)
 	out := made.list(f.Checks, "")
 	if len(out) == len(f.Checks) && b.sound(at) {
@@ -47,6 +47,10 @@ type checkBuild struct {
 	ids map[string]bool
 }
 
+// rubricID is the id of the check that a grading by another rubric adds to every
+// agent trial.
+const rubricID = "rubric"
+
 // reserve takes the ids that the suite gives, so that no generated one gets in
 // their way.
 func (b *checkBuild) reserve(list []checkFile) {
@@ -54,7 +58,11 @@ func (b *checkBuild) reserve(list []checkFile) {
 		f := &list[i]
 		if id := strings.ToLower(string(f.ID)); id != "" {
 			if b.ids[id] {
-				b.report(f.Node().Place("id"), fmt.Sprintf("the check id %q is taken", f.ID), "ids of checks differ inside a case")
+				hint := "ids of checks differ inside a case"
+				if id == rubricID {
+					hint = "evalfarm judge --rubric adds a check of this name"
+				}
+				b.report(f.Node().Place("id"), fmt.Sprintf("the check id %q is taken", f.ID), hint)
 			}
 			b.ids[id] = true
 		}

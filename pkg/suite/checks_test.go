@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
 func TestFormsOfAChecks(t *testing.T) {
@@ -144,6 +145,60 @@ func TestWhoJudges(t *testing.T) {
 			c := load(t, map[string]string{"suite.yaml": test.yaml + "cases: [{id: a, prompt: x, checks: [{judge: " + test.judge + "}]}]\n"}, options()).Suite.Cases[0]
 			if got := c.Checks[0].Judge.Model; got != test.want {
 				t.Errorf("got judge %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestComparisonsWithoutUse(t *testing.T) {
+	const calls = "[{tool: get, arguments: {order_id: 1}}, {tool: put}, look]"
+	for name, test := range map[string]struct{ calls, compare, want string }{
+		"an argument":                    {calls, "{order_id: exact}", ""},
+		"an argument of a tool":          {calls, "{get.order_id: {number: {absolute: 1}}}", ""},
+		"an unknown argument":            {calls, "{order: exact}", `no expected call has "order" to compare`},
+		"a slip":                         {calls, "{ordr_id: exact}", `did you mean "order_id"?`},
+		"of an unknown tool":             {calls, "{gte.order_id: exact}", `did you mean "get.order_id"?`},
+		"of a tool without arguments":    {calls, "{put.order_id: exact}", "to compare"},
+		"an unknown argument is ignored": {calls, "{note: ignore}", ""},
+		"or must match":                  {calls, "{get.note: {regex: x}}", ""},
+		"of an unknown tool, ignored":    {calls, "{gte.note: ignore}", "to compare"},
+		"no arguments at all":            {"[look]", "{note: ignore}", "no expected call says arguments"},
+		"arguments of the trial":         {`[{tool: get, arguments: "{{all}}"}]`, "{order: exact}", ""},
+		"a tool of the trial":            {`[{tool: "{{all}}", arguments: {a: 1}}]`, "{get.a: exact}", ""},
+		"a baseline":                     {"", "{order: exact}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			yaml := "compare: " + test.compare
+			if test.calls != "" {
+				yaml += ", calls: " + test.calls
+			}
+			loaded := load(t, map[string]string{
+				"suite.yaml": asking + "cases: [{id: a, prompt: x, vars: {all: {}}, checks: [{trajectory: {" + yaml + "}}]}]\n",
+			}, options())
+			var got []string
+			for _, w := range loaded.Warnings {
+				if w.Line == 0 {
+					t.Errorf("the warning %q has no place", w.Message)
+				}
+				got = append(got, w.Message+": "+w.Hint)
+			}
+			if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
+				t.Errorf("got warnings %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// The id is that of the check that a grading by another rubric adds.
+func TestNoCheckIsNamedRubric(t *testing.T) {
+	for name, check := range map[string]string{
+		"a check":       "{id: Rubric, contains: x}",
+		"one in groups": "{any: [{not: {id: rubric, contains: x}}]}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := suite.Load(write(t, map[string]string{"suite.yaml": asking + "cases: [{id: a, prompt: x, checks: [" + check + "]}]\n"}), options())
+			if err == nil || !strings.Contains(err.Error(), "ubric\" is taken") || !strings.Contains(err.Error(), "suite.yaml:4") {
+				t.Errorf("got %v, want the id refused at its place", err)
 			}
 		})
 	}
