@@ -52,8 +52,9 @@ func (b *build) addCase(f *caseFile, c eval.Case) {
 func (b *build) testCase(f *caseFile) eval.Case {
 	at := f.Node()
 	c := eval.Case{
-		ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Servers: b.serversOf(f), Namespaced: len(f.Servers) > 0, Labels: b.labels(f),
-		Vars: b.values(f.Vars), Limits: b.limits(f.Limits),
+		ID: string(f.ID), Title: f.Title, Server: b.serverOf(f), Servers: b.serversOf(f), Labels: b.labels(f),
+		Namespaced: len(f.Servers) > 0 || b.namespaced[at.File()],
+		Vars:       b.values(f.Vars), Limits: b.limits(f.Limits),
 	}
 	if b.file.Defaults != nil {
 		c.Tags = slices.Clone(b.file.Defaults.Tags)

@@ -45,7 +45,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	l := &loader{
 		sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}},
 		opts:    opts, file: found, folder: scenarios, shown: short(opts.Base, found),
-		broken: map[place]bool{}, hidden: map[place]bool{}, data: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
+		broken: map[place]bool{}, hidden: map[place]bool{}, data: map[string]bool{}, namespaced: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
 	}
 	loaded, err := l.load()
 	if err != nil {
@@ -82,13 +82,15 @@ type loader struct {
 	// hidden holds lines, in column 0, whose text is not shown.
 	hidden map[place]bool
 
-	// Of the formats of others: the files whose strings are data; the checks that
-	// leave it open who decides; what is said of the run as a whole; and how many
-	// scenarios are left out.
-	data      map[string]bool
-	undecided map[*strictyaml.Node]bool
-	fixture   eval.Suite
-	skipped   int
+	// Of the formats of others: the files whose strings are data; those of them
+	// whose cases name tools mcp__SERVER__TOOL without naming a server; the checks
+	// that leave it open who decides; what is said of the run as a whole; and how
+	// many scenarios are left out.
+	data       map[string]bool
+	namespaced map[string]bool
+	undecided  map[*strictyaml.Node]bool
+	fixture    eval.Suite
+	skipped    int
 }
 
 func (l *loader) load() (*Loaded, error) {

@@ -66,6 +66,8 @@ func (l *loader) scenario(root, below *strictyaml.Node) *strictyaml.Node {
 		l.warn(root.Place("enabled"), "the scenario is disabled, and left out", "")
 		return nil
 	}
+	// One that expects tools by their plain names gets them so.
+	l.namespaced[root.File()] = len(f.ExpectedTrajectory) == 0
 	base := filepath.Base(root.File())
 	checks := listOf(root.Pos, l.expectedCalls(&f))
 	for i, n := range f.SuccessCriteria {

@@ -107,6 +107,30 @@ func TestScenarioWithAJudgeAndWithoutCalls(t *testing.T) {
 	}
 }
 
+// Tools have the names that the file expects, and those of scenarios where it
+// expects none.
+func TestNamesOfToolsInScenarios(t *testing.T) {
+	for name, test := range map[string]struct {
+		yaml string
+		want bool
+	}{
+		"nothing is expected": {"user_intent: x\n", true},
+		"an empty list":       {"user_intent: x\nexpected_trajectory: []\n", true},
+		"full names":          {"user_intent: x\nexpected_trajectory: [{tool: plain}, {tool: mcp__s__t}]\n", true},
+		"plain names":         {"user_intent: x\nexpected_trajectory: [{tool: t}]\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded, err := loadForeign(t, map[string]string{"a.yaml": test.yaml, "with.yaml": scenarioWith}, "a.yaml", "s=srv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := loaded.Suite.Cases[0].Namespaced; got != test.want {
+				t.Errorf("got namespaced %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
 func TestFolderOfScenarios(t *testing.T) {
 	files := map[string]string{
 		"night/b.yaml": "user_intent: b\nconfig_file: x\n",
