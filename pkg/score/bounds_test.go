@@ -55,9 +55,16 @@ func TestNoSensitiveData(t *testing.T) {
 		turn("", made("get_user", `{"mail":"a\u0040example.org"}`, ok(`{"email":"jane.doe@example.org"}`))),
 		turn("Her number is 078-05-1120."),
 	)
+	unmade := trial([]string{"get_user"}, turn("",
+		invalid("get_user", `{"mail":"a\u0040example.org"}`, "name is missing"),
+		eval.ToolCall{Tool: "mail", RawArguments: `"b@example.org`, Invalid: "no JSON"},
+	))
 	run(t, []row{
 		{name: "nothing", check: of(eval.SensitiveCheck{})},
 		{name: "everywhere, escaped or not", check: of(eval.SensitiveCheck{}), trial: &s, reason: eval.ReasonSensitiveData, message: "want no sensitive data, got email a@…rg at turn 1, call 1; email ja…rg at turn 1, call 1, result; us_ssn 07… at turn 2", at: "turn 1, call 1"},
+		{name: "in calls that were not made", check: of(eval.SensitiveCheck{}), trial: &unmade, reason: eval.ReasonSensitiveData, message: "want no sensitive data, got email a@…rg at turn 1, call 1; email b@…rg at turn 1, call 2", at: "turn 1, call 1"},
+		{name: "in calls that were not made, of all calls", check: of(eval.SensitiveCheck{In: eval.PlaceCalls, Allow: []string{"a@example.org"}}), trial: &unmade, reason: eval.ReasonSensitiveData, message: "want no sensitive data, got email b@…rg at turn 1, call 2", at: "turn 1, call 2"},
+		{name: "results of calls that were not made", check: of(eval.SensitiveCheck{In: eval.PlaceResults}), trial: &unmade},
 		{name: "in the answer", check: of(eval.SensitiveCheck{In: eval.PlaceAnswer}), trial: &s, reason: eval.ReasonSensitiveData, message: "want no sensitive data, got us_ssn 07… at turn 2", at: "turn 2"},
 		{name: "of another kind", check: of(eval.SensitiveCheck{Kinds: []string{"secrets", "iban"}}), trial: &s},
 		{name: "allowed", check: of(eval.SensitiveCheck{Kinds: []string{"email"}, Allow: []string{"jane.doe@example.org", "a@example.org"}}), trial: &s},

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/evalfarm/evalfarm/pkg/answer"
@@ -26,8 +27,9 @@ func noun(place eval.Place) string {
 	}
 }
 
-// texts are the pieces of a place, in order.
-func (x *exam) texts(place eval.Place) []piece {
+// texts are the pieces of a place, in order. Calls that went back to the agent as
+// invalid were not made; tried says that their pieces are wanted too.
+func (x *exam) texts(place eval.Place, tried bool) []piece {
 	if place == eval.PlaceAnswer {
 		return []piece{{fmt.Sprintf("turn %d", len(x.Trajectory.Turns)), x.Trajectory.Answer}}
 	}
@@ -40,12 +42,12 @@ func (x *exam) texts(place eval.Place) []piece {
 			pieces = append(pieces, piece{fmt.Sprintf("turn %d", i+1), turn.Text})
 		}
 		for j, c := range turn.Calls {
-			if c.Method == eval.MethodSearch || c.Invalid != "" {
+			if c.Method == eval.MethodSearch || c.Invalid != "" && !tried {
 				continue
 			}
 			at := fmt.Sprintf("turn %d, call %d", i+1, j+1)
 			if calls {
-				pieces = append(pieces, piece{at, x.known(c) + " " + string(eval.Encode(decoded(c.Arguments)))})
+				pieces = append(pieces, piece{at, x.known(c) + " " + cmp.Or(c.RawArguments, string(eval.Encode(decoded(c.Arguments))))})
 			}
 			if text := resultText(c.Outcome); results && text != "" {
 				pieces = append(pieces, piece{at + ", result", text})
@@ -55,9 +57,10 @@ func (x *exam) texts(place eval.Place) []piece {
 	return pieces
 }
 
-// known is the name by which the agent knows the tool of a call.
+// known is the name by which the agent knows the tool of a call. One that there
+// is not has the name that the agent gave it, and no server.
 func (x *exam) known(c eval.ToolCall) string {
-	if x.Case.Namespaced || len(x.Case.Servers) > 1 {
+	if c.Server != "" && (x.Case.Namespaced || len(x.Case.Servers) > 1) {
 		return qualified(c.Server, c.Tool)
 	}
 	return c.Tool

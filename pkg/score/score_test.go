@@ -128,6 +128,7 @@ func silent() *score.Subject {
 }
 
 func TestText(t *testing.T) {
+	unmade := trial([]string{"get_order"}, turn("", invalid("get_order", `{"id":"ORD-9"}`, "order_id is missing")), turn("Done."))
 	run(t, []row{
 		{name: "equals", check: equals(" The total is 3, sorry.\n"), at: "turn 3"},
 		{name: "equals not", check: equals("3"), reason: eval.ReasonWrongAnswer, message: `want an answer that equals "3", got "The total is 3, sorry."`, at: "turn 3"},
@@ -144,6 +145,7 @@ func TestText(t *testing.T) {
 		{name: "in a call", check: in(eval.PlaceCalls, contains(`refund {"amount":5`)), at: "turn 2, call 2"},
 		{name: "in no call", check: in(eval.PlaceCalls, contains("DELETE")), reason: eval.ReasonMismatch, message: `want a call that contains "DELETE", got none among 3`},
 		{name: "in a rejection", check: in(eval.PlaceResults, contains("no such order")), at: "turn 2, call 1, result"},
+		{name: "in a call that was not made", check: in(eval.PlaceCalls, contains("ORD-9")), trial: &unmade, reason: eval.ReasonMismatch, message: `want a call that contains "ORD-9", got none`},
 		{name: "anywhere", check: in(eval.PlaceAll, contains("limit")), at: "turn 2, call 2, result"},
 		{name: "gave up", check: contains("x"), trial: silent(), reason: eval.ReasonGaveUp, message: `want an answer that contains "x", got ""`, at: "turn 1"},
 		{name: "a sentence waits for a judge", check: eval.Check{Text: &eval.TextCheck{Sentence: true, Contains: new("It is polite.")}}, reason: eval.ReasonNoJudge, message: "a criterion in words: only a judge can decide it"},

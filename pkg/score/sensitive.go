@@ -10,8 +10,9 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/sensitive"
 )
 
-// noSensitiveData wants no secrets and no personal data at a place. What is found
-// is only shown masked.
+// noSensitiveData wants no secrets and no personal data at a place, nor in calls
+// that were not made: the model's provider and the record have them all the same.
+// What is found is only shown masked.
 func (x *exam) noSensitiveData(c eval.SensitiveCheck) decision {
 	for _, kind := range c.Kinds {
 		if !sensitive.Known(kind) {
@@ -23,7 +24,7 @@ func (x *exam) noSensitiveData(c eval.SensitiveCheck) decision {
 		reason: eval.ReasonSensitiveData, unwanted: eval.ReasonMismatch,
 	}
 	var found []string
-	for _, p := range x.texts(cmp.Or(c.In, eval.PlaceAll)) {
+	for _, p := range x.texts(cmp.Or(c.In, eval.PlaceAll), true) {
 		for _, f := range sensitive.Find(p.text, c.Kinds) {
 			if slices.Contains(c.Allow, p.text[f.Start:f.End]) {
 				continue

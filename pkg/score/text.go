@@ -23,7 +23,7 @@ func (x *exam) text(c eval.TextCheck) decision {
 	place := cmp.Or(c.In, eval.PlaceAnswer)
 	d := decision{want: noun(place) + " that " + m.words, expected: m.expected}
 	d.reason, d.unwanted = x.textReasons(place)
-	texts := x.texts(place)
+	texts := x.texts(place, false)
 	for _, t := range texts {
 		if m.matches(t.text) {
 			d.value, d.at, d.actual, d.got = 1, t.at, t.text, answer.Quote(t.text)
