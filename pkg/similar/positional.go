@@ -15,7 +15,7 @@ import (
 // and arrays are compared by how often their JSON text has each character. All
 // calls count, whatever their names. Of what is ours, expectations that hold
 // matchers are 1 or 0, and an expected call without arguments wants its tool
-// alone; schemas and overrides play no part.
+// alone; overrides go before all that, and schemas play no part.
 func (c *comparer) positional(want, got []call, longer int) float64 {
 	if longer == 0 {
 		return 1
@@ -42,15 +42,19 @@ func (c *comparer) seedCall(want, got *call) float64 {
 	var all, both int
 	equal := true
 	for name := range union(want.names, got.names) {
-		all++
 		x, wanted := want.arguments[name]
 		y, given := got.arguments[name]
+		over := c.override(want.tool, name)
+		if over.ignores() {
+			continue
+		}
+		all++
 		switch {
-		case want.matchers[name]:
+		case over.looksAtActual(), want.matchers[name], over != nil && wanted && given:
 			// It counts as an argument of both, or an absence that is wanted
 			// would cost something.
 			both++
-			value := one(c.matches(want, got, name))
+			value, _ := c.argument(want, got, name)
 			sum += value
 			equal = equal && value == 1
 		case wanted && given:

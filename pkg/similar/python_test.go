@@ -92,6 +92,42 @@ func TestPositional(t *testing.T) {
 	}
 }
 
+func TestPositionalOverrides(t *testing.T) {
+	set, ignore := eval.Comparison{How: "set"}, eval.Comparison{How: "ignore"}
+	close2 := eval.Comparison{Number: &eval.Tolerance{Absolute: 2}}
+	order := eval.Comparison{Regex: `^ORD-`}
+	for name, row := range map[string]struct {
+		want, got string
+		a         eval.Comparison // of the argument a
+		score     float64
+	}{
+		"ignored":                  {`{"a": 1, "b": 1}`, `{"a": 2, "b": 1}`, ignore, 1},
+		"ignored and not given":    {`{"a": 1, "b": 1}`, `{"b": 1}`, ignore, 1},
+		"ignored and not expected": {`{"b": 1}`, `{"a": {"$gte": 1}, "b": 1}`, ignore, 1},
+		"ignored beside others":    {`{"a": 1, "b": 1, "c": 1}`, `{"a": 2, "b": 1}`, ignore, 0.3/2 + 0.7},
+		"ignored matcher":          {`{"a": {"$gte": 3}}`, `{"a": 2}`, ignore, 1},
+		"all ignored":              {`{"a": 1}`, `{"a": 2}`, ignore, 1},
+		"exact":                    {`{"a": "blue mug"}`, `{"a": "mug blue"}`, eval.Comparison{How: "exact"}, 0.3},
+		"case ignored":             {`{"a": "Blue"}`, `{"a": "blue"}`, eval.Comparison{How: "ignore_case"}, 1},
+		"close":                    {`{"a": 1, "b": 1}`, `{"a": 3, "b": 1}`, close2, 1},
+		"too far":                  {`{"a": 1, "b": 1}`, `{"a": 4, "b": 1}`, close2, 0.3 + 0.7/2},
+		"close and not given":      {`{"a": 1, "b": 1}`, `{"b": 1}`, close2, 0.3/2 + 0.7},
+		"sets":                     {`{"a": [1, 2]}`, `{"a": [2, 1, 2]}`, set, 1},
+		"sets, one too many":       {`{"a": [1]}`, `{"a": [2, 1]}`, set, 0.3 + 0.7/2},
+		"regex":                    {`{"a": "ORD-1"}`, `{"a": "ORD-2"}`, order, 1},
+		"regex that fails":         {`{"a": "ORD-1"}`, `{"a": "ord-1"}`, order, 0.3},
+		"regex, not expected":      {`{}`, `{"a": "ORD-2"}`, order, 1},
+		"matcher goes before":      {`{"a": {"$gte": 3}}`, `{"a": 4}`, eval.Comparison{How: "exact"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, of := range []string{"a", "t.a"} {
+				got := compare(t, []Call{{"t", eval.JSON(row.want)}}, []Call{{"t", eval.JSON(row.got)}}, Options{Overrides: map[string]eval.Comparison{of: row.a}})
+				near(t, "positional by "+of, got.Positional, row.score, 1e-12)
+			}
+		})
+	}
+}
+
 func value(t *testing.T, raw string) any {
 	t.Helper()
 	v, err := eval.Decode(json.RawMessage(raw))
