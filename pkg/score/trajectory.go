@@ -101,6 +101,9 @@ func (x *exam) compared(how eval.Match, graded bool, comparison similar.Comparis
 		if first.Got >= 0 && first.Got < len(made) {
 			d.at = made[first.Got].at
 		}
+	} else if how == eval.MatchPositional && comparison.Exact {
+		// Calls that fit, one by one, and are not alike to Python.
+		d.reason = eval.ReasonWrongArguments
 	}
 	if x.gaveUp() {
 		d.reason = eval.ReasonGaveUp

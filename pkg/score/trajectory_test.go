@@ -26,6 +26,10 @@ func TestTrajectory(t *testing.T) {
 	recorded := append([]eval.CallPattern{}, same[0], same[1], pattern("refund", `{"order_id":"ORD-1","amount":5.0}`))
 	get, refund, escalate := pattern("get_order", ""), pattern("refund", ""), pattern("escalate", "")
 	unfound := searching(trial([]string{"get_order"}, turn("", search("orders"), made("get_order", `{}`, ok(""))), turn("Done.")))
+	large := trial([]string{"get_order"}, turn("", made("get_order", `{"id":9007199254740993.0}`, ok(""))), turn("Done."))
+	ignored := of(eval.MatchPositional, get, pattern("get_order", `{"order_id":"ORD-9"}`), refund)
+	ignored.Threshold = new(1.0)
+	ignored.Trajectory.Compare = map[string]eval.Comparison{"get_order.order_id": {How: "ignore"}}
 	baseline := func(lists ...[]eval.CallPattern) eval.Check {
 		return eval.Check{Trajectory: &eval.TrajectoryCheck{Match: eval.MatchExact, Baseline: "main", Trajectories: lists}}
 	}
@@ -34,6 +38,11 @@ func TestTrajectory(t *testing.T) {
 		{name: "aligned is the default", check: of("", get, get, refund)},
 		{name: "aligned and too different", check: of("", get, escalate), reason: eval.ReasonNotSelected, value: 0.4, message: "want a trajectory like the expected one, got 0.4; Missing: expected call 2, escalate"},
 		{name: "a lower threshold", check: graded(0.4, of("", get, escalate)), value: 0.4},
+		{name: "position by position", check: of(eval.MatchPositional, same...)},
+		{name: "a position with other arguments", check: of(eval.MatchPositional, get, get, pattern("refund", `{"id":7}`)), reason: eval.ReasonWrongArguments, value: 2.0 / 3, message: `want a trajectory like the expected one, got 0.667; Argument mismatch: call 3, refund, amount: want none, got 5`, at: "turn 2, call 2"},
+		{name: "a position with another tool", check: of(eval.MatchPositional, get, get, escalate), reason: eval.ReasonNotSelected, value: 2.0 / 3, message: "want a trajectory like the expected one, got 0.667; Missing: expected call 3, escalate"},
+		{name: "arguments that are ignored", check: ignored},
+		{name: "alike, but not position by position", check: of(eval.MatchPositional, pattern("get_order", `{"id":9007199254740993}`)), trial: &large, reason: eval.ReasonWrongArguments, value: 0.3, message: "want a trajectory like the expected one, got 0.3"},
 		{name: "in order", check: of(eval.MatchInOrder, get, refund)},
 		{name: "not in order", check: of(eval.MatchInOrder, refund, get), reason: eval.ReasonWrongOrder, message: `want the expected calls in their order, got others; Out of order: call 3, refund {"amount":5,"order_id":"ORD-1"}, is expected call 1`, at: "turn 2, call 2"},
 		{name: "in order, graded", check: graded(0.5, of(eval.MatchInOrder, refund, get)), value: 0.5, at: "turn 2, call 2"},
