@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/vars"
@@ -236,5 +237,5 @@ func clip(text string) string {
 	if len(text) <= maxMessage {
 		return text
 	}
-	return text[:runeStart(text, maxMessage)] + "…"
+	return text[:answer.RuneStart(text, maxMessage)] + "…"
 }

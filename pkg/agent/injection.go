@@ -3,6 +3,8 @@ package agent
 import (
 	"regexp"
 	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/answer"
 )
 
 // instructing are the words with which a text turns to the model or to a judge
@@ -38,7 +40,7 @@ const (
 // injected returns the words with which a text tries to instruct, or nothing.
 // What is written in characters that nobody sees is read too.
 func injected(text string) string {
-	text = text[:runeStart(text, min(len(text), maxRead))]
+	text = text[:answer.RuneStart(text, min(len(text), maxRead))]
 	if strings.ContainsFunc(text, hidden) {
 		text = strings.Map(uncovered, text)
 	}

@@ -194,7 +194,7 @@ func (b block) parts(size int, alone bool) ([]part, error) {
 func quoted(word string) string {
 	const most = 2048 // a URI that is cut is useless, but it must end somewhere
 	if len(word) > most {
-		word = word[:runeStart(word, most)] + "…"
+		word = word[:answer.RuneStart(word, most)] + "…"
 	}
 	return visible(string(eval.Encode(word)))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/bm25"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
@@ -103,7 +104,7 @@ func (o *offer) load(t *offered) {
 func summary(description string) string {
 	text := strings.Join(strings.Fields(description), " ")
 	if len(text) > maxDescription {
-		return text[:runeStart(text, maxDescription)] + "…"
+		return text[:answer.RuneStart(text, maxDescription)] + "…"
 	}
 	return text
 }

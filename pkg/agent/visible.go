@@ -62,11 +62,3 @@ func hidden(r rune) bool {
 		return r >= 0xe0100 && r <= 0xe01ef // variation selectors that carry text unseen
 	}
 }
-
-// runeStart is the last place up to n at which a rune begins.
-func runeStart(text string, n int) int {
-	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
-}

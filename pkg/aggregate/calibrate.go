@@ -17,11 +17,27 @@ var ErrUseless = errors.New("the judge tells good from bad no better than a coin
 // fewLabels is how many items of each kind a calibration wants.
 const fewLabels = 50
 
+// A Sample is what a judge said in a run: of the items that humans have labelled,
+// and of the others, each with its votes.
+type Sample struct {
+	Labelled   []Labelled
+	Unlabelled []bool
+	Votes      [][]eval.Vote
+}
+
 // Calibrate says what a judge is worth on labelled items, and corrects the share
-// of passes, passed of judged, that it gave. The corrected rate is that of Rogan
-// and Gladen with the interval of Lee et al.; it takes the labelled items for
-// others than the judged ones, or for a small part of them.
-func Calibrate(items []Labelled, passed, judged int) (eval.Calibration, error) {
+// of passes that it gave in two ways: by Rogan and Gladen, with the interval of
+// Lee et al., which is for labels of other items than the judged ones; and by
+// PPI++, which is for labels of a random sample of them. Both take the items for
+// independent.
+func Calibrate(s Sample) (eval.Calibration, error) {
+	items, judged, passed := s.Labelled, len(s.Labelled)+len(s.Unlabelled), 0
+	for _, item := range items {
+		passed += index(item.Judge)
+	}
+	for _, pass := range s.Unlabelled {
+		passed += index(pass)
+	}
 	// Rows are what humans said, columns what the judge did: fail, pass.
 	var t [2][2]int
 	for _, item := range items {
@@ -37,6 +53,8 @@ func Calibrate(items []Labelled, passed, judged int) (eval.Calibration, error) {
 	agreement := stats.Agree([][]int{t[0][:], t[1][:]}, confidence)
 	c.Agreement, c.Kappa, c.AC1 = interval(agreement.Raw), interval(agreement.Kappa), interval(agreement.AC1)
 	c.PassRate = interval(stats.Wilson(passed, judged, confidence))
+	c.Audited = interval(audit(s, confidence))
+	c.VoteAlpha, c.VoteDisagreement = votes(s.Votes)
 	if min(t[0][0]+t[0][1], t[1][0]+t[1][1]) < fewLabels {
 		c.Warnings = append(c.Warnings, "fewer than 50 items of each kind are labelled; the intervals are wide")
 	}
@@ -54,6 +72,42 @@ func Calibrate(items []Labelled, passed, judged int) (eval.Calibration, error) {
 	}
 	c.Corrected = interval(stats.RoganGladen(share(passed, judged), float64(judged), worth, confidence))
 	return c, nil
+}
+
+// audit is the pass rate by PPI++.
+func audit(s Sample, confidence float64) stats.Interval {
+	var labels, judged, others []float64
+	for _, item := range s.Labelled {
+		labels, judged = append(labels, float64(index(item.Human))), append(judged, float64(index(item.Judge)))
+	}
+	for _, pass := range s.Unlabelled {
+		others = append(others, float64(index(pass)))
+	}
+	return stats.PPIMean(labels, judged, others, confidence).Interval
+}
+
+// votes is how reliable several votes on the same item are.
+func votes(items [][]eval.Vote) (alpha, disagreement *float64) {
+	var units [][]float64
+	var sum float64
+	for _, vs := range items {
+		var unit []float64
+		passed := 0
+		for _, v := range vs {
+			if v.Pass != nil {
+				unit = append(unit, float64(index(*v.Pass)))
+				passed += index(*v.Pass)
+			}
+		}
+		if len(unit) > 1 {
+			units = append(units, unit)
+			sum += stats.Disagreement(passed, len(unit))
+		}
+	}
+	if len(units) == 0 {
+		return nil, nil
+	}
+	return new(stats.Krippendorff(units, stats.Nominal)), new(sum / float64(len(units)))
 }
 
 func index(pass bool) int {

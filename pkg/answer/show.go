@@ -20,7 +20,7 @@ func Quote(text string) string {
 	if len(text) <= maxQuoted {
 		return strconv.Quote(text)
 	}
-	return strconv.Quote(text[:runeStart(text, maxQuoted)] + "…")
+	return strconv.Quote(text[:RuneStart(text, maxQuoted)] + "…")
 }
 
 // Line makes one line of a text that may hold hostile parts without quotes, at
@@ -73,8 +73,8 @@ func Cut(raw eval.JSON) eval.JSON {
 	return eval.Encode(string(raw[:end]) + marker)
 }
 
-// runeStart is the last place up to n at which a rune begins.
-func runeStart(text string, n int) int {
+// RuneStart is the last place up to n at which a rune begins.
+func RuneStart(text string, n int) int {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}

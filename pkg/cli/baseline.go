@@ -45,6 +45,13 @@ of that case, of which the most similar one counts.`,
 				if err := s.SetBaseline(cmd.Context(), store.Baseline{Suite: run.Suite, Name: args[0], Run: run.ID}); err != nil {
 					return err
 				}
+				counts, err := s.Counts(cmd.Context(), run.ID)
+				if err != nil {
+					return err
+				}
+				if counts.Pass == 0 {
+					fmt.Fprintf(c.env.Stderr, "warning: no trial of %s passed, so it has no trajectory to compare with\n", run.ID)
+				}
 				c.print("%s is the baseline %s of %s\n", run.ID, args[0], report.Line(run.Suite, 80))
 				return nil
 			})

@@ -40,7 +40,7 @@ or --min-agreement, or the judge tells nothing from nothing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return c.withRun(ctx, []string{ref}, func(s store.Store, run eval.Run) error {
-				items, passed, judged, err := c.labelled(ctx, s, run, args[0])
+				sample, err := c.labelled(ctx, s, run, args[0])
 				if err != nil {
 					return err
 				}
@@ -51,7 +51,7 @@ or --min-agreement, or the judge tells nothing from nothing.`,
 				if snap.MinAgreement > 0 { // else any will do
 					least = max(least, snap.MinAgreement)
 				}
-				result, err := aggregate.Calibrate(items, passed, judged)
+				result, err := aggregate.Calibrate(sample)
 				if err != nil && !errors.Is(err, aggregate.ErrUseless) {
 					return usage("", "%s: %s", args[0], err)
 				}
@@ -89,16 +89,16 @@ type humanLabel struct {
 	Pass    *bool  `json:"pass"`
 }
 
-// labelled finds what the judge said of each labelled trial, and counts all that
-// it judged.
-func (c *command) labelled(ctx context.Context, s store.Store, run eval.Run, path string) (items []aggregate.Labelled, passed, judged int, err error) {
+// labelled finds what the judge said of each labelled trial, and of the others.
+func (c *command) labelled(ctx context.Context, s store.Store, run eval.Run, path string) (aggregate.Sample, error) {
+	var sample aggregate.Sample
 	labels, err := c.readLabels(path)
 	if err != nil {
-		return nil, 0, 0, err
+		return sample, err
 	}
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
-		return nil, 0, 0, err
+		return sample, err
 	}
 	order := eval.NewOrder(snap.Plan)
 	found := make([]int, len(labels))
@@ -109,23 +109,25 @@ func (c *command) labelled(ctx context.Context, s store.Store, run eval.Run, pat
 		}
 		at := snap.Plan.Cells[cell]
 		for _, score := range spoken(row.Result.Scores) {
-			judged++
-			if score.Pass {
-				passed++
-			}
+			sample.Votes = append(sample.Votes, score.Votes)
+			labelled := false
 			for i, l := range labels {
 				if l.Case != snap.Cases[at.Case].ID || l.Repeat != repeat || l.Variant != "" && l.Variant != snap.Variants[at.Variant].ID ||
 					l.Check != "" && l.Check != score.Check {
 					continue
 				}
 				found[i]++
-				items = append(items, aggregate.Labelled{Human: *l.Pass, Judge: score.Pass})
+				labelled = true
+				sample.Labelled = append(sample.Labelled, aggregate.Labelled{Human: *l.Pass, Judge: score.Pass})
+			}
+			if !labelled {
+				sample.Unlabelled = append(sample.Unlabelled, score.Pass)
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, 0, 0, err
+		return sample, err
 	}
 	for i, n := range found {
 		where := fmt.Sprintf("%s:%d", path, i+1)
@@ -133,10 +135,10 @@ func (c *command) labelled(ctx context.Context, s store.Store, run eval.Run, pat
 		case n == 0:
 			fmt.Fprintf(c.env.Stderr, "%s: no judge has spoken on %s, repeat %d\n", where, report.Line(labels[i].Case, 80), labels[i].Repeat)
 		case n > 1:
-			return nil, 0, 0, usage(`add "variant" or "check"`, "%s: the label fits %d scores", where, n)
+			return sample, usage(`add "variant" or "check"`, "%s: the label fits %d scores", where, n)
 		}
 	}
-	return items, passed, judged, nil
+	return sample, nil
 }
 
 // spoken lists the scores in which a judge gave a verdict, those in groups too.

@@ -22,7 +22,15 @@ type Calibration struct {
 	Judged    int      `json:"judged"`
 	PassRate  Estimate `json:"pass_rate"`
 	Corrected Estimate `json:"corrected_pass_rate"`
-	Warnings  []string `json:"warnings,omitempty"`
+	// Audited is the pass rate by the labels, sharpened by the judge's verdicts on
+	// what has none: the better one when the labelled items are a random sample.
+	Audited Estimate `json:"audited_pass_rate"`
+	// VoteAlpha is Krippendorff's reliability of a judge's votes on the same item,
+	// and VoteDisagreement the share of pairs of votes that differ; null where no
+	// item has several.
+	VoteAlpha        *float64 `json:"vote_alpha"`
+	VoteDisagreement *float64 `json:"vote_disagreement"`
+	Warnings         []string `json:"warnings,omitempty"`
 }
 
 // An Estimate is a number with its 95 % interval; null where there is none.

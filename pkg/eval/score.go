@@ -16,7 +16,8 @@ type Score struct {
 	// Pending marks the check of a judge that has not spoken, or could not: the
 	// Reason says which.
 	Pending bool `json:"pending,omitempty"`
-	// Reason and Message of a score that did not pass.
+	// Reason and Message of a score that did not pass; a scorer's own words are the
+	// message of one that did, too.
 	Reason  Reason `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Expected and Actual show the difference; each may be cut short.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
@@ -35,7 +36,7 @@ func render(tr eval.Trajectory) string {
 				arguments = c.RawArguments
 			}
 			line(where+": the agent calls", name(c)+" "+arguments)
-			line(where+": "+answered(c), cut(answer(c), maxResult))
+			line(where+": "+answered(c), cut(heard(c), maxResult))
 		}
 	}
 	if len(tr.Turns) == 0 || tr.Turns[len(tr.Turns)-1].Text != tr.Answer {
@@ -62,7 +63,7 @@ func answered(c eval.ToolCall) string {
 	}
 }
 
-func answer(c eval.ToolCall) string {
+func heard(c eval.ToolCall) string {
 	switch {
 	case c.Invalid != "":
 		return c.Invalid
@@ -80,7 +81,7 @@ func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end := runeStart(text, limit)
+	end := answer.RuneStart(text, limit)
 	return fmt.Sprintf("%s\n[cut: %d of %d bytes shown]", text[:end], end, len(text))
 }
 
@@ -89,16 +90,8 @@ func cutMiddle(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	end, begin := runeStart(text, limit/2), runeStart(text, len(text)-limit/2)
+	end, begin := answer.RuneStart(text, limit/2), answer.RuneStart(text, len(text)-limit/2)
 	return fmt.Sprintf("%s\n\n[cut: %d bytes are not shown]\n\n| %s", text[:end], begin-end, text[begin:])
-}
-
-// runeStart is the last place up to at where a character begins.
-func runeStart(text string, at int) int {
-	for at > 0 && text[at]&0xC0 == 0x80 {
-		at--
-	}
-	return at
 }
 
 // clean makes characters visible that a reader would not see: control and format

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/stats"
@@ -146,5 +147,5 @@ func short(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	return text[:runeStart(text, maxText)] + "…"
+	return text[:answer.RuneStart(text, maxText)] + "…"
 }

@@ -27,8 +27,12 @@ func Calibration(w io.Writer, c eval.Calibration, o Options) error {
 		{"Gwet's AC1", c.AC1},
 		{fmt.Sprintf("pass rate (n %d)", c.Judged), c.PassRate},
 		{"corrected", c.Corrected},
+		{"by the labels", c.Audited},
 	} {
 		p.line(p.indent(2), text(row.name).pad(20), text(estimate(row.Estimate)))
+	}
+	if c.VoteAlpha != nil {
+		p.line(p.indent(2), text("votes").pad(20), textf("alpha %.3f, two of an item differ in %.1f %%", *c.VoteAlpha, 100**c.VoteDisagreement))
 	}
 	for _, warning := range c.Warnings {
 		p.line(p.indent(2), styled(yellow, "~ "), text(warning))
