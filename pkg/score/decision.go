@@ -20,6 +20,8 @@ type decision struct {
 	want, got string
 	// reason of a fail, unwanted of a pass where the check wants none.
 	reason, unwanted eval.Reason
+	// remark is the message of a pass.
+	remark string
 	// expected and actual show the difference; nil where there is none to show.
 	expected, actual any
 	at               string
@@ -84,6 +86,7 @@ func (d decision) score(c eval.Check) eval.Score {
 		}
 	}
 	if s.Pass {
+		s.Message = answer.Line(d.remark, maxMessage)
 		return s
 	}
 	s.Reason, s.Message = reason, answer.Line(fmt.Sprintf("want %s, got %s", want, d.got), maxMessage)

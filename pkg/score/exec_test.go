@@ -146,6 +146,7 @@ func TestVerifyByStep(t *testing.T) {
 func TestScorer(t *testing.T) {
 	o := folder(t, map[string]string{
 		"half":      `echo '{"score":0.5,"reason":"half of it"}'`,
+		"hostile":   `printf '%s' '{"score":1,"reason":"red \u001b[31m \n line"}'`,
 		"full":      `cat >/dev/null; echo '{"score":1}'`,
 		"pass":      `echo '{"score":0.1,"pass":true}'`,
 		"fail":      `echo '{"score":0.9,"pass":false,"reason":"no"}'`,
@@ -167,7 +168,9 @@ func TestScorer(t *testing.T) {
 	run(t, []row{
 		with(o, row{name: "full", check: of("full")}),
 		with(o, row{name: "half", check: of("half"), value: 0.5, reason: eval.ReasonMismatch, message: `want a score that passes, got 0.5: "half of it"`}),
-		with(o, row{name: "half is enough", check: least(0.5, of("half")), value: 0.5}),
+		with(o, row{name: "half is enough", check: least(0.5, of("half")), value: 0.5, message: `0.5: "half of it"`}),
+		with(o, row{name: "half, turned around", check: not(of("half")), value: 0.5, message: `0.5: "half of it"`}),
+		with(o, row{name: "it says hostile words", check: of("hostile"), message: `1: "red \x1b[31m \n line"`}),
 		with(o, row{name: "it says pass", check: of("pass"), value: 0.1}),
 		with(o, row{name: "it says fail", check: of("fail"), value: 0.9, reason: eval.ReasonMismatch, message: `want a score that passes, got 0.9: "no"`}),
 		with(o, row{name: "turned around", check: not(of("full")), value: 0, reason: eval.ReasonUnexpectedMatch, message: "want no score that passes, got 1"}),

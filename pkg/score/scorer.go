@@ -62,6 +62,7 @@ func (x *exam) scorer(ctx context.Context, c eval.ScorerCheck) decision {
 	}
 	if r.Reason != "" {
 		d.got += ": " + answer.Quote(r.Reason)
+		d.remark = d.got
 	}
 	return d
 }
