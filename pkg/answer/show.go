@@ -73,8 +73,12 @@ func Cut(raw eval.JSON) eval.JSON {
 	return eval.Encode(string(raw[:end]) + marker)
 }
 
-// RuneStart is the last place up to n at which a rune begins.
+// RuneStart is the last place up to n at which a rune begins, or the end of a
+// text that is no longer.
 func RuneStart(text string, n int) int {
+	if n >= len(text) {
+		return len(text)
+	}
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
