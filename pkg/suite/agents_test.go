@@ -31,7 +31,7 @@ models:
     temperature: 0
     top_p: 0.9
     seed: -9007199254740993
-    max_output_tokens: 2000
+    max_output_tokens: 2049
     thinking: {effort: low, budget_tokens: 2048}
     call_timeout: 2m
     identify: true
@@ -46,7 +46,7 @@ cases: [{id: a, model: stub, prompt: hi, ` + checked + `}]
 			Provider: eval.ProviderAnthropic, Model: "some-model", BaseURL: "http://127.0.0.1:8099/v1", APIKey: "${{ secrets.MY_KEY }}",
 			Headers: map[string]string{"X-Team": "${{ secrets.TEAM }}"},
 			Sampling: eval.Sampling{
-				Temperature: new(0.0), TopP: new(0.9), Seed: new(int64(-9007199254740993)), MaxOutputTokens: 2000,
+				Temperature: new(0.0), TopP: new(0.9), Seed: new(int64(-9007199254740993)), MaxOutputTokens: 2049,
 				Thinking: &eval.Thinking{Effort: "low", BudgetTokens: 2048},
 			},
 			CallTimeout: 2 * time.Minute, Identify: true,

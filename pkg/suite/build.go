@@ -20,6 +20,9 @@ type build struct {
 	axisSets map[string]bool
 	// ids holds the ids of cases in lower case.
 	ids map[string]strictyaml.Pos
+	// written are the cases of the file that those of the suite come from, by the
+	// index of these.
+	written []*caseFile
 	// homeless is true when a case without a server was reported.
 	homeless bool
 	// modelless is true when an agent case without a model was reported.
@@ -48,6 +51,7 @@ func (b *build) run() {
 	b.rules()
 	b.usedAxes()
 	b.idleLimits()
+	b.budgets()
 }
 
 // usedAxes reports axes that change nothing.

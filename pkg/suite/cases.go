@@ -40,6 +40,7 @@ func (b *build) addCase(f *caseFile, c eval.Case) {
 	b.ids[strings.ToLower(c.ID)] = pos
 	b.loaded.Positions[c.ID] = pos
 	b.suite.Cases = append(b.suite.Cases, c)
+	b.written = append(b.written, f)
 	if f.Repeats > 0 {
 		if b.suite.CaseRepeats == nil {
 			b.suite.CaseRepeats = map[string]int{}

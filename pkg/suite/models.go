@@ -47,11 +47,14 @@ func (b *build) model(f *modelFile) eval.Model {
 func (b *build) checkModel(f *modelFile) {
 	at := f.Node()
 	var needs string
-	var useless []string
+	var useless, idle []string
 	switch eval.Provider(f.Provider) {
 	case eval.ProviderScripted:
-		needs, useless = "script", []string{"base_url", "api_key", "headers", "identify"}
-	case eval.ProviderAnthropic, eval.ProviderOpenAI:
+		needs, useless = "script", []string{"base_url", "api_key", "headers", "identify", "call_timeout", "thinking"}
+		idle = []string{"model", "temperature", "top_p", "max_output_tokens", "seed"}
+	case eval.ProviderAnthropic:
+		needs, useless, idle = "model", []string{"script"}, []string{"seed"}
+	case eval.ProviderOpenAI:
 		needs, useless = "model", []string{"script"}
 	default:
 		if at.Field("provider") == nil {
@@ -67,8 +70,31 @@ func (b *build) checkModel(f *modelFile) {
 			b.report(at.Place(key), fmt.Sprintf("%s has no use in a model of the provider %s", key, f.Provider), "")
 		}
 	}
+	for _, key := range idle {
+		if at.Field(key) != nil {
+			b.warn(at.Place(key), fmt.Sprintf("%s has no effect on a model of the provider %s", key, f.Provider), "")
+		}
+	}
+	b.checkBudget(f)
 	if n := at.Get("base_url"); n != nil && b.sound(n) {
 		b.checkBase(n)
+	}
+}
+
+// checkBudget looks at the number of tokens that a model may think with.
+func (b *build) checkBudget(f *modelFile) {
+	at := f.Node()
+	n := at.Get("thinking", "budget_tokens")
+	if n == nil || !b.sound(n) {
+		return
+	}
+	switch eval.Provider(f.Provider) {
+	case eval.ProviderOpenAI:
+		b.warn(at.Place("thinking", "budget_tokens"), "budget_tokens has no effect on a model of the provider openai", "its API knows effort alone")
+	case eval.ProviderAnthropic:
+		if pos, message := overspent([]sampled{{at, f.sampling()}}); message != "" && f.MaxOutputTokens > 0 {
+			b.report(pos, message, thinkingHint)
+		}
 	}
 }
 
