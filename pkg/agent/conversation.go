@@ -117,6 +117,7 @@ func (c *conversation) turn(ctx context.Context) bool {
 	c.hear(response)
 	switch {
 	case response.Stop == llm.StopRefused:
+		c.find("refused", "the model refused: "+answer.Quote(message.Text))
 		return c.stop(eval.StopRefused)
 	case len(message.Calls) > 0:
 		return c.act(ctx, message.Calls)
@@ -181,8 +182,10 @@ func (c *conversation) unanswered(ctx context.Context, err error) bool {
 	failure, ok := errors.AsType[*llm.Error](err)
 	switch {
 	case ok && failure.Kind == llm.ContextLength:
+		c.find("context_limit", clip(failure.Error()))
 		return c.stop(eval.StopContextLimit)
 	case ok && failure.Kind == llm.ContentFilter:
+		c.find("refused", clip(failure.Error()))
 		return c.stop(eval.StopRefused)
 	default:
 		return c.modelLost(reasonOf(err), "the model: "+err.Error())

@@ -159,7 +159,7 @@ func TestLoop(t *testing.T) {
 		},
 		{
 			name: "a model that refuses", moves: []llm.Response{stopping(say("I will not."), llm.StopRefused)},
-			want: []string{"user: Refund it.", "agent: I will not."}, stop: eval.StopRefused, counts: eval.Counts{Turns: 1},
+			want: []string{"user: Refund it.", "agent: I will not."}, stop: eval.StopRefused, counts: eval.Counts{Turns: 1}, findings: []string{"refused 1"},
 		},
 	}
 	for _, tt := range tests {

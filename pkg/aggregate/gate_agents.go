@@ -20,15 +20,16 @@ type decision struct{ failed, broken, open, notes []string }
 // between, too little is known. The interval is Wilson's with 5 % on each side,
 // which takes trials for independent. Trials without a pass or a fail are counted
 // both ways: only an answer that they could not change is one.
-func decideAgents(c eval.VerdictCounts, snap eval.Snapshot) decision {
+func decideAgents(s eval.Summary, snap eval.Snapshot) decision {
 	var d decision
+	c := s.Kinds[eval.KindAgent].Counts
 	total := c.Total()
 	if total == 0 {
 		return d
 	}
 	if most := errorRate(snap.Validity); c.Error > 0 {
 		share := float64(c.Error) / float64(total)
-		said := fmt.Sprintf("agent: %d of %d ended in an error (%.3g, at most %.3g allowed)", c.Error, total, share, most)
+		said := fmt.Sprintf("agent: %d of %d ended in an error (%.3g, at most %.3g allowed)%s", c.Error, total, share, most, because(s, eval.KindAgent, eval.Error))
 		if share > most {
 			d.broken = append(d.broken, said)
 		} else {
@@ -38,7 +39,8 @@ func decideAgents(c eval.VerdictCounts, snap eval.Snapshot) decision {
 	rule, gated := snap.Gate.PassRate[eval.KindAgent]
 	if !gated {
 		if c.Fail+c.Unjudged > 0 {
-			d.notes = append(d.notes, fmt.Sprintf("NO GATE: agent: %d of %d failed, %d unjudged", c.Fail, total, c.Unjudged))
+			d.notes = append(d.notes, fmt.Sprintf("NO GATE: agent: %d of %d failed, %d unjudged%s; to decide on it, write gate: {pass_rate: {agent: \">= 0.9\"}}",
+				c.Fail, total, c.Unjudged, because(s, eval.KindAgent, eval.Unjudged)))
 		}
 		return d
 	}

@@ -37,14 +37,14 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 			}
 		}
 		if c.Error > 0 {
-			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict", kind, c.Error, c.Total()))
+			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict%s", kind, c.Error, c.Total(), because(*s, kind, eval.Error)))
 		}
 		if c.Unjudged > 0 {
 			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, c.Total()))
 		}
 	}
 	agents := s.Kinds[eval.KindAgent].Counts
-	agent := decideAgents(agents, snap)
+	agent := decideAgents(*s, snap)
 	if agents.Fail > 0 && len(agent.failed) == 0 {
 		s.Tolerated = append(s.Tolerated, eval.KindAgent)
 	}

@@ -108,3 +108,32 @@ func TestConditionsThatDifferInMoreAreNotCompared(t *testing.T) {
 		})
 	}
 }
+
+// Why trials have no verdict is told also where others of the case failed.
+func TestCauses(t *testing.T) {
+	snap := eval.Snapshot{
+		Variants: []eval.Variant{{ID: "default"}}, Cases: []eval.CaseRef{{ID: "c", Kind: eval.KindAgent}},
+		Plan: eval.Plan{Cells: []eval.Cell{{Repeats: 4}}},
+	}
+	s, err := Summarize(eval.Run{}, snap, func(fn func(store.Row) error) error {
+		for i, r := range []eval.Result{
+			{Verdict: eval.Fail, Reason: eval.ReasonWrongAnswer},
+			{Verdict: eval.Error, Reason: eval.ReasonReplayMiss},
+			{Verdict: eval.Error, Reason: eval.ReasonModelQuota},
+			{Verdict: eval.Error, Reason: eval.ReasonModelQuota},
+		} {
+			if err := fn(store.Row{Ordinal: i, Result: r}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Decide(&s, snap)
+	want := "agent: 3 of 4 ended in an error (0.75, at most 0.05 allowed): model_quota 2, replay_miss 1"
+	if s.Reasons[0] != want {
+		t.Errorf("got %q, want %q", s.Reasons[0], want)
+	}
+}

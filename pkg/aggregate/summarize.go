@@ -45,6 +45,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	f := findings{}
 	m := metrics{}
 	k := controls{}
+	why := causes{}
 	order := eval.NewOrder(snap.Plan)
 	err := each(func(r store.Row) error {
 		i, repeat, err := order.At(r.Ordinal)
@@ -55,6 +56,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		t.add(r.Result.Tools)
 		f.add(r)
 		m.add(cells[i].stats, r.Result)
+		why.add(cells[i].stats.Kind, r.Result)
 		if cells[i].stats.Kind == eval.KindAgent {
 			at := snap.Plan.Cells[i]
 			k.add(snap.Cases[at.Case], snap.Variants[at.Variant], r.Result)
@@ -88,6 +90,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	s.Findings = f.finish()
 	s.Labels = l.finish()
 	s.Metrics = m.finish()
+	s.Causes = why.finish()
 	if s.Incomparable = k.refuse(snap); s.Incomparable == "" {
 		s.Compared = snap.Metrics
 	}
@@ -181,7 +184,7 @@ func failure(res eval.Result, repeat int) *eval.Failure {
 func warnings(res eval.Result) []string {
 	var ws []string
 	for _, s := range res.Scores {
-		if s.Warning {
+		if s.Warning && !s.Pass {
 			ws = append(ws, s.Check+": "+cmp.Or(s.Message, s.Title))
 		}
 	}

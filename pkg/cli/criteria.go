@@ -7,10 +7,17 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/score"
 )
 
-// criteria are, in words, what a reviewer has to decide of a case's checks, by
-// their ids: rubrics, and criteria that are sentences. Placeholders have the
-// values that the variant gives them, or else stay.
-func criteria(kase eval.Case, axes []eval.Axis, v eval.Variant) map[string]string {
+// A criterion is what a reviewer has to decide: the words, and the least value
+// with which it holds.
+type criterion struct {
+	words string
+	least float64
+}
+
+// criteria are those of a case's checks, by their ids: rubrics, and criteria that
+// are sentences. Placeholders have the values that the variant gives them, or else
+// stay.
+func criteria(kase eval.Case, axes []eval.Axis, v eval.Variant) map[string]criterion {
 	lookup := func(name string) (eval.JSON, bool) {
 		if value, ok := kase.Vars[name]; ok {
 			return value, true
@@ -24,16 +31,15 @@ func criteria(kase eval.Case, axes []eval.Axis, v eval.Variant) map[string]strin
 		}
 		return nil, false
 	}
-	found := map[string]string{}
+	found := map[string]criterion{}
 	var collect func([]eval.Check)
 	collect = func(checks []eval.Check) {
 		for _, c := range checks {
 			if filled, err := score.Fill(c, lookup); err == nil {
 				c = filled
 			}
-			if words := criterion(c); words != "" {
-				found[c.ID] = words
-			}
+			// Half way holds where the suite says nothing, as for a judge.
+			found[c.ID] = criterion{words: inWords(c), least: *cmp.Or(c.Threshold, new(0.5))}
 			collect(c.Any)
 			collect(c.All)
 		}
@@ -42,8 +48,8 @@ func criteria(kase eval.Case, axes []eval.Axis, v eval.Variant) map[string]strin
 	return found
 }
 
-// criterion is what a check wants in words; empty when it is no such check.
-func criterion(c eval.Check) string {
+// inWords is what a check wants in words; empty when it is no such check.
+func inWords(c eval.Check) string {
 	words := ""
 	switch {
 	case c.Judge != nil && c.Judge.Reference != "":

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,12 +141,15 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 	if err != nil {
 		return err // what was answered before is kept
 	}
+	if !answered {
+		return nil // it is open still, and may be scored later
+	}
 	return report.Unblind(r.c.env.Stdout, t, r.c.page())
 }
 
 // ask goes through the checks that a person may decide, and says what each wants.
 // When the reviewer stops, it returns what was answered before.
-func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.Score, error) {
+func (r *reviewing) ask(scores []eval.Score, wanted map[string]criterion) ([]eval.Score, error) {
 	var out []eval.Score
 	for _, s := range scores {
 		if len(s.Votes) == 0 && strings.HasPrefix(s.Message, scoredBy) { // by a person or an oracle: it stands
@@ -163,11 +167,11 @@ func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.S
 		if !s.Pending && len(s.Votes) == 0 {
 			continue
 		}
-		if words := wanted[s.Check]; words != "" && words != s.Title && words != s.Check {
+		if words := wanted[s.Check].words; words != "" && words != s.Title && words != s.Check {
 			lines, _ := report.Lines(words, 0, 100)
 			r.c.print("  %s\n", strings.Join(lines, "\n  "))
 		}
-		answer, err := r.answer(s)
+		answer, err := r.answer(s, cmp.Or(wanted[s.Check].least, 0.5))
 		if err != nil {
 			return out, err
 		}
@@ -176,8 +180,8 @@ func (r *reviewing) ask(scores []eval.Score, wanted map[string]string) ([]eval.S
 	return out, nil
 }
 
-// answer reads one score.
-func (r *reviewing) answer(s eval.Score) (eval.Score, error) {
+// answer reads one score, which holds from a least value on.
+func (r *reviewing) answer(s eval.Score, least float64) (eval.Score, error) {
 	question := s.Check
 	if s.Title != "" {
 		question += " (" + s.Title + ")"
@@ -204,7 +208,7 @@ func (r *reviewing) answer(s eval.Score) (eval.Score, error) {
 				r.c.print("  y, n, a number from 0 to 1, s or q\n")
 				continue
 			}
-			said.Value, said.Pass = v, v >= 0.5
+			said.Value, said.Pass = v, v >= least
 			if !said.Pass {
 				said.Reason = eval.ReasonJudgedBad
 			}

@@ -167,7 +167,7 @@ func (r Reason) Infra() bool {
 func (r Reason) Permanent() bool {
 	switch r {
 	case ReasonStartFailed, ReasonStartRefused, ReasonUnauthorized, ReasonSecretMissing,
-		ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss, ReasonMissingTool:
+		ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss, ReasonMissingTool, ReasonScorerFailed:
 		return true
 	default:
 		return false

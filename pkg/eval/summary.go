@@ -18,7 +18,9 @@ type Summary struct {
 	// is about them or because the rule holds.
 	Tolerated []Kind `json:"tolerated,omitempty"`
 	// Reasons explain the verdict, one sentence each.
-	Reasons []string           `json:"reasons,omitempty"`
+	Reasons []string `json:"reasons,omitempty"`
+	// Causes counts the trials without a pass or a fail by why that is.
+	Causes  []Cause            `json:"causes,omitempty"`
 	Trials  int                `json:"trials"`
 	Counts  VerdictCounts      `json:"counts"`
 	Steps   StepCounts         `json:"steps"`
@@ -127,6 +129,14 @@ type StepCounts struct {
 type KindStats struct {
 	Counts   VerdictCounts `json:"counts"`
 	PassRate Rate95        `json:"pass_rate"`
+}
+
+// A Cause is why trials of a kind came to a verdict, and how many did.
+type Cause struct {
+	Kind    Kind    `json:"kind"`
+	Verdict Verdict `json:"verdict"`
+	Reason  Reason  `json:"reason"`
+	N       int     `json:"n"`
 }
 
 // LabelStats are the numbers of the cases of one kind that share a label.

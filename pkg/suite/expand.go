@@ -63,6 +63,9 @@ func Expand(s *eval.Suite, sel Selection) (Matrix, error) {
 			continue
 		}
 		used := uses(c, s)
+		if n := combinations(s.Axes, used); n > MaxTrials {
+			return Matrix{}, fmt.Errorf("case %s expands to %d variants or more, and a suite may have %d trials", c.ID, n, MaxTrials)
+		}
 		for _, axes := range product(s.Axes, used) {
 			if !sel.covers(axes) {
 				continue
@@ -220,6 +223,18 @@ func talksTo(c eval.Case, s *eval.Suite) (command, url bool) {
 		url = url || server.URL != ""
 	}
 	return command, url
+}
+
+// combinations is how many variants the product of the used axes has; it stops
+// counting above MaxTrials.
+func combinations(axes []eval.Axis, used []string) int {
+	n := 1
+	for _, axis := range axes {
+		if slices.Contains(used, axis.Name) && n <= MaxTrials {
+			n *= max(1, len(axis.Points))
+		}
+	}
+	return n
 }
 
 // product multiplies the points of the used axes; the first axis varies

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,4 +154,20 @@ func cellNames(t *testing.T, s *eval.Suite, sel Selection) []string {
 		names = append(names, s.Cases[c.Case].ID+" "+m.Variants[c.Variant].ID+" ×"+string(rune('0'+c.Repeats)))
 	}
 	return names
+}
+
+// A matrix that no machine could hold is refused before it is built.
+func TestExpandBoundsTheMatrix(t *testing.T) {
+	s := &eval.Suite{Cases: []eval.Case{{ID: "c", Kind: eval.KindScript, Server: "s", Steps: []eval.Step{{Call: "t"}}}}}
+	for _, name := range []string{"a", "b", "d", "e", "f", "g", "h", "i"} {
+		axis := eval.Axis{Name: name}
+		for i := range 100 {
+			axis.Points = append(axis.Points, eval.Point{Value: fmt.Sprint(i)})
+		}
+		s.Axes = append(s.Axes, axis)
+		s.Cases[0].Steps[0].Call += "{{axis." + name + "}}"
+	}
+	if m, err := Expand(s, Selection{}); err == nil {
+		t.Errorf("got %d cells, want an error", len(m.Cells))
+	}
 }

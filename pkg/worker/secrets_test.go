@@ -74,7 +74,7 @@ func TestSecretsOfAnAgentNeverLeaveTheWorker(t *testing.T) {
 	script(t, dir, "verify.sh", `env; exit 1`)
 
 	r := b.do(1)[0]
-	if r.Outcome != eval.AttemptFailed || r.Result.Reason != eval.ReasonScorerFailed || len(r.Result.Scores) != 3 {
+	if r.Outcome != eval.AttemptDone || r.Result.Reason != eval.ReasonScorerFailed || len(r.Result.Scores) != 3 {
 		t.Fatalf("got %s, %s, %s, %d scores; want three, and the scorer at fault", r.Outcome, r.Result.Reason, r.Result.Message, len(r.Result.Scores))
 	}
 	all := b.everything(r)
