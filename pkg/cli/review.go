@@ -129,7 +129,7 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 	}
 	scores, err := r.ask(row.Result.Scores, criteria(kase, snap.Axes, v))
 	answered := slices.ContainsFunc(scores, func(s eval.Score) bool { return s.Message == scoredBy+r.by }) // else all was skipped
-	if err != nil && !(errors.Is(err, errQuit) && answered) {
+	if err != nil && (!errors.Is(err, errQuit) || !answered) {
 		return err
 	}
 	if err := r.keep(ctx, d, scores); err != nil {

@@ -95,6 +95,7 @@ func (b *build) checkBudget(f *modelFile) {
 		if pos, message := overspent([]sampled{{at, f.sampling()}}); message != "" && f.MaxOutputTokens > 0 {
 			b.report(pos, message, thinkingHint)
 		}
+	case eval.ProviderScripted: // refuses thinking as a whole
 	}
 }
 
