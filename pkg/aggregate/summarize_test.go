@@ -113,6 +113,7 @@ func TestSummarize(t *testing.T) {
 		Run:     "r-20261130-ABCDEF",
 		Suite:   "desk",
 		Outcome: eval.OutcomeRunCancelled,
+		Causes:  []eval.Cause{{Kind: eval.KindScript, Verdict: eval.Error, Reason: eval.ReasonStartFailed, N: 1}},
 		Trials:  7,
 		Counts:  eval.VerdictCounts{Pass: 2, Fail: 2, Error: 1, Unfinished: 2},
 		Steps:   eval.StepCounts{Pass: 3, Fail: 1},
