@@ -31,7 +31,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		Trials:    snap.Plan.Trials(),
 		Kinds:     map[eval.Kind]eval.KindStats{},
 		Cells:     make([]eval.CellStats, 0, len(snap.Plan.Cells)),
-		Cost:      eval.Cost{MicroUSD: spent},
+		Cost:      eval.Cost{MicroUSD: &spent, KnownMicroUSD: spent},
 		Git:       snap.Git,
 		Version:   snap.Version,
 		Started:   run.Created,

@@ -14,6 +14,9 @@ type Model struct {
 	// APIKey is a reference to a secret. Empty means the provider's usual one:
 	// ANTHROPIC_API_KEY or OPENAI_API_KEY.
 	APIKey string `json:"api_key,omitempty"`
+	// APIKeys are several instead. Each has limits of its own, and a trial keeps to
+	// one of them.
+	APIKeys []string `json:"api_keys,omitempty"`
 	// Headers are sent with every request.
 	Headers map[string]string `json:"headers,omitempty"`
 	Sampling
@@ -27,7 +30,10 @@ type Model struct {
 	Policy *Policy `json:"policy,omitempty"`
 	// Cassette records the model's answers, or replays them.
 	Cassette *Cassette `json:"cassette,omitempty"`
-	Rate     *Rate     `json:"rate,omitempty"`
+	// Rate bounds the calls with one key. Nil leaves it to the limiter to find out.
+	Rate *Rate `json:"rate,omitempty"`
+	// Price of the model's tokens. Nil: nobody knows it.
+	Price *Price `json:"price,omitempty"`
 }
 
 // Replayed says whether the model's answers are played back, so that nobody is
@@ -97,10 +103,27 @@ type Cassette struct {
 	Record bool `json:"record,omitempty"`
 }
 
-// A Rate bounds how fast a model may be called.
+// A Rate bounds how fast a model may be called with one key, by the whole farm.
+// Zero means no bound.
 type Rate struct {
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
+	// TokensPerMinute are those in and out together; the others are for providers
+	// that count them apart.
+	TokensPerMinute       int `json:"tokens_per_minute,omitempty"`
+	InputTokensPerMinute  int `json:"input_tokens_per_minute,omitempty"`
+	OutputTokensPerMinute int `json:"output_tokens_per_minute,omitempty"`
+	// Concurrent is how many calls may be in flight.
+	Concurrent int `json:"concurrent,omitempty"`
+	// Pool names what counts together at the provider, such as a family of models.
+	// Empty: the model alone.
+	Pool string `json:"pool,omitempty"`
+	// Judge bounds the calls of judges apart from all others. Nil: judges share.
+	Judge *Rate `json:"judge,omitempty"`
 }
+
+// Bounded says whether the rate bounds how many calls are made in a time, so that
+// nothing needs to be found out.
+func (r Rate) Bounded() bool { return r.RequestsPerMinute > 0 || r.Concurrent > 0 }
 
 // Usage counts the tokens of model calls.
 type Usage struct {
@@ -109,6 +132,9 @@ type Usage struct {
 	Input      int `json:"input"`
 	CacheRead  int `json:"cache_read,omitempty"`
 	CacheWrite int `json:"cache_write,omitempty"`
+	// CacheWrite1H are those of CacheWrite that are kept for an hour instead of five
+	// minutes, which costs more.
+	CacheWrite1H int `json:"cache_write_1h,omitempty"`
 	// Output is all tokens that came out, reasoning included.
 	Output    int `json:"output"`
 	Reasoning int `json:"reasoning,omitempty"`
@@ -118,7 +144,8 @@ type Usage struct {
 func (u Usage) Add(o Usage) Usage {
 	return Usage{
 		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
-		Output: u.Output + o.Output, Reasoning: u.Reasoning + o.Reasoning,
+		CacheWrite1H: u.CacheWrite1H + o.CacheWrite1H,
+		Output:       u.Output + o.Output, Reasoning: u.Reasoning + o.Reasoning,
 	}
 }
 

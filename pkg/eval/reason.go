@@ -146,6 +146,8 @@ const (
 const (
 	// ReasonCancelled: a person cancelled the run.
 	ReasonCancelled Reason = "cancelled"
+	// ReasonBudget: what the run may spend was not enough for it.
+	ReasonBudget Reason = "budget"
 )
 
 // Infra says whether the reason is a failure of the farm or of a dependency, so

@@ -20,7 +20,12 @@ type Result struct {
 	Usage      Usage `json:"usage,omitzero"`
 	UserUsage  Usage `json:"user_usage,omitzero"`
 	JudgeUsage Usage `json:"judge_usage,omitzero"`
-	Times      Times `json:"times"`
+	// CostMicroUSD of the agent's model and of the one that plays the user, and
+	// JudgeCostMicroUSD of judges. Null when no model was asked, or one that has no
+	// price: an unknown cost is never zero.
+	CostMicroUSD      *int64 `json:"cost_microusd,omitempty"`
+	JudgeCostMicroUSD *int64 `json:"judge_cost_microusd,omitempty"`
+	Times             Times  `json:"times"`
 	// Tools holds the latency of every call by tool name, for percentiles over
 	// a run without opening trajectories.
 	Tools    []ToolUse  `json:"tools,omitempty"`
@@ -106,6 +111,9 @@ const (
 	AttemptFailed AttemptOutcome = "failed"
 	// AttemptLost: the claim expired, so the worker is taken for dead.
 	AttemptLost AttemptOutcome = "lost"
+	// AttemptReturned: the attempt was given back after it had spent something. It
+	// is no failure; another one follows.
+	AttemptReturned AttemptOutcome = "returned"
 )
 
 // A Record is what one attempt hands to the aggregator. It is the payload of
@@ -121,8 +129,10 @@ type Record struct {
 	Outcome AttemptOutcome `json:"outcome"`
 	// Result of an attempt that is done. A failed or lost attempt carries the
 	// error result that stands if no further attempt is left.
-	Result       Result `json:"result"`
+	Result Result `json:"result"`
+	// CostMicroUSD and Tokens are what the attempt took, whatever it came to.
 	CostMicroUSD int64  `json:"cost_microusd"`
+	Tokens       int64  `json:"tokens,omitempty"`
 	TraceID      string `json:"trace_id,omitempty"`
 	// Blobs that the result refers to and that are small enough to travel with
 	// it; larger ones went to the blob store before.

@@ -27,9 +27,15 @@ type Run struct {
 	// checks. Parent is set for a grading: the run that it scores. A grading is
 	// kept and carried out like a run, with an ordinal for each trial that it
 	// scores.
-	Grading  string     `json:"grading,omitempty"`
-	Parent   string     `json:"parent,omitempty"`
-	Outcome  RunOutcome `json:"outcome,omitempty"`
+	Grading string `json:"grading,omitempty"`
+	Parent  string `json:"parent,omitempty"`
+	// Budget of the run, with its gradings. DayMicroUSD bounds all runs of a UTC day
+	// beside it.
+	Budget      Budget     `json:"budget,omitzero"`
+	DayMicroUSD int64      `json:"day_microusd,omitempty"`
+	Outcome     RunOutcome `json:"outcome,omitempty"`
+	// Short is what ran out, when the outcome is budget_exhausted.
+	Short    Shortage   `json:"short,omitempty"`
 	Verdict  RunVerdict `json:"verdict,omitempty"`
 	ExitCode int        `json:"exit_code"`
 	// Summary is the sha256 of the summary blob of a finished run.

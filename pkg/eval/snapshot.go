@@ -19,8 +19,10 @@ type Snapshot struct {
 	Variants []Variant         `json:"variants"`
 	Cases    []CaseRef         `json:"cases"`
 	Plan     Plan              `json:"plan"`
-	Gate     Gate              `json:"gate,omitzero"`
-	Validity Validity          `json:"validity,omitzero"`
+	// Prices names the version of the price list that the models' prices are from.
+	Prices   string   `json:"prices,omitempty"`
+	Gate     Gate     `json:"gate,omitzero"`
+	Validity Validity `json:"validity,omitzero"`
 	// MinRepeats is the fewest repeats from which the suite lets anything be claimed
 	// about the choice of tools; Metrics names what it wants to see of each variant,
 	// and Controlled what must be equal between variants that are compared.

@@ -1,7 +1,5 @@
 package eval
 
-import "time"
-
 // A Suite is cases, the matrix they run over, and the rules that judge a run.
 // It is what the loader makes of a suite file and of all that the file includes.
 type Suite struct {
@@ -86,12 +84,6 @@ type Repeats struct {
 	Max  int    `json:"max,omitempty"`
 	Fit  string `json:"fit,omitempty"`  // "budget"
 	Stop string `json:"stop,omitempty"` // "decided"
-}
-
-// A Budget bounds one run. Zero means no bound.
-type Budget struct {
-	MicroUSD int64         `json:"microusd,omitempty"`
-	Time     time.Duration `json:"time_ns,omitempty"`
 }
 
 // Validity says when a run is no evidence at all.

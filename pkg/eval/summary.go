@@ -29,6 +29,8 @@ type Summary struct {
 	Latency Percentiles        `json:"latency"`
 	Tools   []ToolStats        `json:"tools"`
 	Cost    Cost               `json:"cost"`
+	// Coverage of a run that has a budget, or did not come to its end.
+	Coverage *Coverage `json:"coverage,omitempty"`
 	// Usage of all standing results: of agents, of models that play users, and of
 	// judges, each apart.
 	Usage      Usage `json:"usage,omitzero"`
@@ -226,5 +228,34 @@ type ToolStats struct {
 
 // Cost of a run in micro-dollars.
 type Cost struct {
-	MicroUSD int64 `json:"microusd"`
+	// MicroUSD of all attempts, also those that do not count, and of judges; null
+	// when a model that was asked has no price.
+	MicroUSD *int64 `json:"microusd"`
+	// KnownMicroUSD is what is known of it, JudgeMicroUSD the part of judges, and
+	// UncountedMicroUSD that of attempts whose results do not stand.
+	KnownMicroUSD     int64 `json:"known_microusd"`
+	JudgeMicroUSD     int64 `json:"judge_microusd"`
+	UncountedMicroUSD int64 `json:"uncounted_microusd"`
+	// ChargedMicroUSD is counted for attempts that ended unseen, at their holds.
+	ChargedMicroUSD int64 `json:"charged_microusd,omitempty"`
+	// Unpriced are the models without a price.
+	Unpriced []string `json:"unpriced,omitempty"`
+	// Prices is the version of the price list.
+	Prices string `json:"prices,omitempty"`
+}
+
+// Coverage is how far a run came within its budget.
+type Coverage struct {
+	Budget Budget `json:"budget"`
+	// DayMicroUSD bounds all runs of the day.
+	DayMicroUSD int64 `json:"day_microusd,omitempty"`
+	// Short is what ran out; empty if nothing did.
+	Short Shortage `json:"short,omitempty"`
+	// Rounds of the plan in which every cell has its trial, from the first, of how
+	// many. Gates look at complete rounds.
+	CompleteRounds int `json:"complete_rounds"`
+	Rounds         int `json:"rounds"`
+	// LeftMicroUSD is what was held back: too little for another trial's hold.
+	LeftMicroUSD int64 `json:"left_microusd,omitempty"`
+	LeftTokens   int64 `json:"left_tokens,omitempty"`
 }

@@ -31,6 +31,8 @@ type Job struct {
 	Header string `json:"header"`
 	// Subject is the sha256 of the trajectory to score, when the run is a grading.
 	Subject string `json:"subject,omitempty"`
+	// Hold is what the attempt may take at most; zero is no bound.
+	Hold eval.Amount `json:"hold,omitzero"`
 	// Dispatched is when the scheduler let go of the attempt, in Unix
 	// milliseconds by its clock. It only tells how long the attempt queued.
 	Dispatched int64 `json:"dispatched,omitempty"`

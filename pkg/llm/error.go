@@ -27,6 +27,14 @@ const (
 	ContentFilter Kind = "content_filter"
 	// Network: no answer came, it was cut, or it made no sense; other 5xx too.
 	Network Kind = "network"
+	// CostLimit: what the trial may still spend does not cover the call, which was
+	// not made.
+	CostLimit Kind = "cost_limit"
+	// Later: the call would have to wait for long, and nothing of the trial is paid
+	// yet, so that it had better come back after Wait.
+	Later Kind = "later"
+	// Farm: the farm itself could not let the call go.
+	Farm Kind = "farm"
 	// ReplayMiss: the call to be played back was not recorded.
 	ReplayMiss Kind = "replay_miss"
 )
@@ -88,6 +96,8 @@ func (e *Error) Reason() eval.Reason {
 		return eval.ReasonModelRefused
 	case ReplayMiss:
 		return eval.ReasonReplayMiss
+	case Farm:
+		return eval.ReasonFarm
 	default:
 		return eval.ReasonModelUnavailable
 	}

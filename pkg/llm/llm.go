@@ -123,9 +123,10 @@ type Response struct {
 	Header http.Header
 	// Raw answer, byte for byte; nil where there was none.
 	Raw eval.JSON
-	// WaitedMS was spent before the call that succeeded, waiting out rate limits
-	// and overload, failed calls included; Tries is how many calls it took, at
-	// least 1.
-	WaitedMS float64
-	Tries    int
+	// WaitedMS was spent before the call that succeeded, waiting out what the
+	// provider asked for and overload, failed calls included; LimiterMS waiting for
+	// a place of our own limiter. Tries is how many calls it took, at least 1.
+	WaitedMS  float64
+	LimiterMS float64
+	Tries     int
 }

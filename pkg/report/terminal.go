@@ -58,8 +58,8 @@ func (p *page) headline(s eval.Summary) {
 		c := s.Kinds[k].Counts
 		parts = append(parts, textf("   %s %d/%d pass", k, c.Pass, c.Total()))
 	}
-	if s.Cost.MicroUSD > 0 {
-		parts = append(parts, textf("   $%.2f", float64(s.Cost.MicroUSD)/1e6))
+	if s.Cost.KnownMicroUSD > 0 {
+		parts = append(parts, textf("   $%.2f", float64(s.Cost.KnownMicroUSD)/1e6))
 	}
 	if s.Outcome != "" && s.Outcome != eval.OutcomeComplete {
 		parts = append(parts, styled(yellow, "   "+string(s.Outcome)))

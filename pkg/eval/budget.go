@@ -1,0 +1,52 @@
+package eval
+
+import "time"
+
+// A Budget bounds one run, with its judges and all its attempts. Zero means no
+// bound.
+type Budget struct {
+	// MicroUSD and Tokens are never exceeded.
+	MicroUSD int64 `json:"microusd,omitempty"`
+	Tokens   int64 `json:"tokens,omitempty"`
+	// Time since the run was created, after which nothing more is begun.
+	Time time.Duration `json:"time_ns,omitempty"`
+}
+
+// Capped says whether what trials may take has to be held before they begin.
+func (b Budget) Capped() bool { return b.MicroUSD > 0 || b.Tokens > 0 }
+
+// An Amount is what calls of models take: money and tokens, in and out. A hold is
+// the amount that one attempt may take at most.
+type Amount struct {
+	MicroUSD int64 `json:"microusd,omitempty"`
+	Tokens   int64 `json:"tokens,omitempty"`
+}
+
+// Add returns the sum.
+func (a Amount) Add(o Amount) Amount {
+	return Amount{MicroUSD: a.MicroUSD + o.MicroUSD, Tokens: a.Tokens + o.Tokens}
+}
+
+// A Ledger is what a run and its gradings have taken so far.
+type Ledger struct {
+	// Spent by attempts whose records are stored, whether they count or not.
+	Spent Amount `json:"spent"`
+	// Charged for attempts that ended unseen, each with its whole hold. A record that
+	// comes late corrects it.
+	Charged Amount `json:"charged"`
+	// Held for attempts that are out.
+	Held Amount `json:"held"`
+}
+
+// Total is what can no longer be spent on anything else.
+func (l Ledger) Total() Amount { return l.Spent.Add(l.Charged).Add(l.Held) }
+
+// A Shortage is the bound that keeps a run from going on.
+type Shortage string
+
+const (
+	ShortOfMoney    Shortage = "money"     // of the run's budget
+	ShortOfTokens   Shortage = "tokens"    // of the run's budget
+	ShortOfTime     Shortage = "time"      // of the run's budget
+	ShortOfDayMoney Shortage = "day_money" // of all runs of the day
+)
