@@ -117,7 +117,7 @@ func TestKilledAmidJudging(t *testing.T) { //nolint:tparallel // its parts wait 
 	t.Run("the whole farm", func(t *testing.T) {
 		t.Parallel() // each waits for judges, leases and audits most of its time
 		k := newShop(t)
-		p := k.start("run", judgedSuite(k), "--seed", "7", "-n", fmt.Sprint(repeats), "--judge-slots", "8", "--progress", "none", "-q")
+		p := k.start("run", judgedSuite(k), "--seed", "7", "-n", fmt.Sprint(repeats), "--judge-slots", "3", "--progress", "none", "-q")
 		for _, passed := range []int{easy + 3, easy + 12} {
 			k.amid(p, passed)
 			p.kill()
@@ -125,7 +125,7 @@ func TestKilledAmidJudging(t *testing.T) { //nolint:tparallel // its parts wait 
 				t.Fatalf("the kill came too late: %+v", s)
 			}
 			eventually(t, "no process of a server is left", func() bool { return len(k.left()) == 0 })
-			p = k.start("resume", "latest", "--judge-slots", "8", "--json", "--progress", "none")
+			p = k.start("resume", "latest", "--judge-slots", "3", "--json", "--progress", "none")
 		}
 		if code := p.wait(); code != 1 {
 			t.Fatalf("exit code %d, want 1\n%s", code, p.errs.String())
