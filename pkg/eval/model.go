@@ -34,6 +34,9 @@ type Model struct {
 	Rate *Rate `json:"rate,omitempty"`
 	// Price of the model's tokens. Nil: nobody knows it.
 	Price *Price `json:"price,omitempty"`
+	// PriceOverride says how to find the price in the price list. Nil: by the names of
+	// provider and model. A Price needs none.
+	PriceOverride *PriceOverride `json:"price_override,omitempty"`
 }
 
 // Replayed says whether the model's answers are played back, so that nobody is
