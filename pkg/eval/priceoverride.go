@@ -6,7 +6,7 @@ type PriceOverride struct {
 	// Like names a model of the list, as "anthropic/claude-haiku-4-5". Empty: the
 	// model itself.
 	Like string `json:"like,omitempty"`
-	// Factor multiplies all of the price, as a decimal: "0.5" for half of it. Empty
-	// means 1.
-	Factor string `json:"factor,omitempty"`
+	// Factor multiplies all of the price, in millionths: 500,000 for half of it. Zero
+	// means that the price is taken as it is.
+	Factor int64 `json:"factor_millionths,omitempty"`
 }
