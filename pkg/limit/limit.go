@@ -9,6 +9,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,8 +54,11 @@ type Answer struct {
 type Report struct {
 	// Input and Output tokens that the provider counted; -1 when it did not say.
 	// What was asked for is corrected by them. Of a call that the provider refused
-	// they are 0.
+	// or that was not made, they are 0.
 	Input, Output int
+	// Failed: the call was not made, or failed for another reason than limits, so it
+	// tells nothing of them.
+	Failed bool
 	// Throttled: the provider refused the call because of its limits. Pause is how
 	// long it asks everybody to wait.
 	Throttled bool
@@ -78,7 +82,7 @@ type Level struct{ Limit, Remaining int }
 type Gate interface {
 	// Try asks for a permit.
 	Try(ctx context.Context, key Key, ask Ask) (Answer, error)
-	// Renew extends the leases of permits, and says for how many it is too late.
+	// Renew extends the leases of permits. Those that were taken back stay so.
 	Renew(ctx context.Context, key Key, permits []string) error
 	// Release gives a permit back and tells what its call came to.
 	Release(ctx context.Context, key Key, permit string, r Report) error
@@ -99,6 +103,10 @@ type Patience struct {
 	// answered with a [LongError] at once. Zero means Most.
 	Once time.Duration
 }
+
+// ErrAway means that the gate has not answered for too long. It is wrapped together
+// with what the gate said.
+var ErrAway = errors.New("the farm's limiter is away")
 
 // A LongError refuses a wait that is longer than the caller's patience.
 type LongError struct {
