@@ -20,6 +20,8 @@ type modelFile struct {
 	BaseURL string `yaml:"base_url,omitempty"`
 	// The key, as a reference to a secret. Default: ${{ secrets.ANTHROPIC_API_KEY }} or ${{ secrets.OPENAI_API_KEY }}.
 	APIKey string `yaml:"api_key,omitempty"`
+	// Several keys in its place, each with limits of its own at the provider. A trial keeps to one of them.
+	APIKeys []string `yaml:"api_keys,omitempty"`
 	// Headers of every request.
 	Headers map[string]string `yaml:"headers,omitempty"`
 	samplingFile
@@ -29,14 +31,10 @@ type modelFile struct {
 	Identify bool `yaml:"identify,omitempty"`
 	// Policy file that the scripted provider follows.
 	Script string `yaml:"script,omitempty"`
-	// How fast the model may be called.
-	Rate *rateFile `yaml:"rate,omitempty"`
-}
-
-// How fast a model may be called.
-type rateFile struct {
-	// Requests per minute, over the whole farm.
-	RequestsPerMinute positive `yaml:"requests_per_minute,omitempty"`
+	// How fast the model may be called with one key, by the whole farm. Default: what the provider allows is found out.
+	Rate *RateFile `yaml:"rate,omitempty"`
+	// What the model costs: free, 0, or a map. Default: what the price list says.
+	Price *PriceFile `yaml:"price,omitempty"`
 }
 
 // How a model is asked to generate. What is not set is left to the provider.

@@ -22,8 +22,6 @@ func (b *build) agentCase(f *caseFile, c *eval.Case, known *names) {
 	c.User = b.user(f.User, known)
 	c.Threshold = (*float64)(f.Threshold)
 	c.Checks = b.checks(f, c, known)
-	b.costLimit(b.file.Limits)
-	b.costLimit(f.Limits)
 }
 
 // agents are the settings of a case over those of the suite. The placeholders
@@ -190,11 +188,4 @@ func (b *build) labels(f *caseFile) map[string]string {
 		}
 	}
 	return f.Labels
-}
-
-// costLimit notes that money is not counted yet.
-func (b *build) costLimit(l *limitsFile) {
-	if l != nil && l.CostUSD > 0 {
-		b.later(l.Node().Place("cost_usd"), "money cannot be counted yet")
-	}
 }

@@ -121,7 +121,7 @@ type atMostFile struct {
 	// Tokens of the model, in and out.
 	Tokens *natural `yaml:"tokens,omitempty"`
 	// Cost in US dollars.
-	CostUSD dollars `yaml:"cost_usd,omitempty"`
+	CostUSD Dollars `yaml:"cost_usd,omitempty"`
 	// Time, such as 90s or 2m.
 	Time duration `yaml:"time,omitempty"`
 }

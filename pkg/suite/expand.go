@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -129,7 +130,7 @@ func (sel Selection) repeats(c eval.Case, s *eval.Suite) int {
 		return n
 	}
 	if c.Kind == eval.KindAgent {
-		return max(1, s.Repeats.N)
+		return cmp.Or(s.Repeats.N, s.Repeats.Min, 1)
 	}
 	return 1
 }

@@ -120,16 +120,19 @@ type limitsFile struct {
 	// Time, such as 90s or 2m.
 	Time duration `yaml:"time,omitempty"`
 	// Cost in US dollars.
-	CostUSD dollars `yaml:"cost_usd,omitempty"`
+	CostUSD Dollars `yaml:"cost_usd,omitempty"`
 	// What reaching a limit means: score what is there (the default), or fail.
 	OnLimit onLimit `yaml:"on_limit,omitempty"`
 }
 
 // Bounds of one run.
 type budgetFile struct {
-	// US dollars. No run spends more.
-	USD dollars `yaml:"usd,omitempty"`
-	// Time, such as 5h.
+	strictyaml.At
+	// US dollars. No run spends more, its judges and failed attempts included.
+	USD Dollars `yaml:"usd,omitempty"`
+	// Tokens, in and out. No run takes more.
+	Tokens sum `yaml:"tokens,omitempty"`
+	// Time since the run was created, such as 5h. After it nothing more is begun.
 	Time duration `yaml:"time,omitempty"`
 }
 

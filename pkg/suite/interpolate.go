@@ -21,6 +21,14 @@ type interpolation struct {
 	lenient bool
 }
 
+// Evaluate fills in the ${{ env.NAME }} of a file that is no suite, as [Load] does
+// in models, and leaves references to secrets to the worker.
+func Evaluate(n *strictyaml.Node, lookupEnv func(string) (string, bool)) []strictyaml.Problem {
+	in := interpolation{problems: &problems{}, lookupEnv: lookupEnv}
+	in.node(n, scope{secrets: true})
+	return in.all
+}
+
 // scope says what an expression may refer to at a place, and how what is filled
 // in must be written there.
 type scope struct {
@@ -306,7 +314,11 @@ func (in *interpolation) lookup(n *strictyaml.Node, space, name string, s scope)
 		text, ok := in.lookupEnv(name)
 		return filled(n, text, ok && text != ""), true
 	case "vars":
-		if !s.vars {
+		switch {
+		case in.vars == nil:
+			in.report(n.Pos, "there are no vars here", "vars are those of a suite; only env and secrets may be used here")
+			return nil, false
+		case !s.vars:
 			in.report(n.Pos, "vars cannot refer to vars", "only env may be used here")
 			return nil, false
 		}

@@ -45,7 +45,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	l := &loader{
 		sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}},
 		opts:    opts, file: found, folder: scenarios, shown: short(opts.Base, found),
-		broken: map[place]bool{}, hidden: map[place]bool{}, data: map[string]bool{}, namespaced: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
+		broken: map[place]bool{}, data: map[string]bool{}, namespaced: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
 	}
 	loaded, err := l.load()
 	if err != nil {
@@ -54,8 +54,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	l.all = distinct(l.all)
 	strictyaml.Sort(l.all)
 	l.unsupported.all = distinct(l.unsupported.all)
-	l.hide(l.all)
-	l.hide(l.unsupported.all)
+	Hide(l.all)
 	if l.failed() {
 		return nil, &ProblemsError{Path: file, Problems: l.all}
 	}
@@ -79,8 +78,6 @@ type loader struct {
 	// broken holds the places of problems of form; what is around them is not
 	// checked for sense.
 	broken map[place]bool
-	// hidden holds lines, in column 0, whose text is not shown.
-	hidden map[place]bool
 
 	// Of the formats of others: the files whose strings are data; those of them
 	// whose cases name tools mcp__SERVER__TOOL without naming a server; the checks

@@ -2,8 +2,6 @@ package suite
 
 import (
 	"fmt"
-	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -28,15 +26,12 @@ func (b *build) models() {
 func (b *build) model(f *modelFile) eval.Model {
 	at := f.Node()
 	out := eval.Model{
-		Provider: eval.Provider(f.Provider), Model: f.Model, BaseURL: f.BaseURL, APIKey: f.APIKey, Headers: f.Headers,
+		Provider: eval.Provider(f.Provider), Model: f.Model, BaseURL: f.BaseURL, APIKey: f.APIKey, APIKeys: f.APIKeys, Headers: f.Headers,
 		Sampling: f.sampling(), CallTimeout: f.CallTimeout.std(), Identify: f.Identify, Script: f.Script,
-		Policy: b.policy(at.Get("script")),
+		Policy: b.policy(at.Get("script")), Rate: f.Rate.Rate(),
 	}
-	if f.Rate != nil {
-		out.Rate = &eval.Rate{RequestsPerMinute: int(f.Rate.RequestsPerMinute)}
-		b.later(at.Place("rate"), "models cannot be called at a rate yet")
-	}
-	b.checkKey(at.Get("api_key"))
+	out.Price, out.PriceOverride = f.Price.Price("suite")
+	b.checkKeys(at)
 	if b.keysSound(at) {
 		b.checkModel(f)
 	}
@@ -50,8 +45,8 @@ func (b *build) checkModel(f *modelFile) {
 	var useless, idle []string
 	switch eval.Provider(f.Provider) {
 	case eval.ProviderScripted:
-		needs, useless = "script", []string{"base_url", "api_key", "headers", "identify", "call_timeout", "thinking"}
-		idle = []string{"model", "temperature", "top_p", "max_output_tokens", "seed"}
+		needs, useless = "script", []string{"base_url", "api_key", "api_keys", "headers", "identify", "call_timeout", "thinking"}
+		idle = []string{"model", "temperature", "top_p", "max_output_tokens", "seed", "rate"}
 	case eval.ProviderAnthropic:
 		needs, useless, idle = "model", []string{"script"}, []string{"seed"}
 	case eval.ProviderOpenAI:
@@ -101,37 +96,23 @@ func (b *build) checkBudget(f *modelFile) {
 
 // checkBase wants an address to put paths behind, without credentials.
 func (b *build) checkBase(n *strictyaml.Node) {
-	b.checkURL(n.Pos, n.Text)
-	u, err := url.Parse(n.Text)
-	switch {
-	case err != nil:
-	case u.User != nil:
-		b.hidden[place{n.File(), n.Line, 0}] = true
-		b.report(n.Pos, "credentials do not belong into an address", "the key is api_key: ${{ secrets.NAME }}")
-	case u.RawQuery != "" || u.Fragment != "":
-		b.report(n.Pos, "a base_url has no query and no fragment", "paths are put behind it")
-	}
+	b.all = append(b.all, BaseURLProblems(n)...)
 }
 
-// secretRE matches a reference to a secret and nothing else.
-var secretRE = regexp.MustCompile(`^\$\{\{ secrets\.[A-Za-z_][A-Za-z0-9_]* \}\}$`)
-
-// checkKey wants a key to be a reference. The line of one that is not is shown
-// by no problem.
-func (b *build) checkKey(n *strictyaml.Node) {
-	if n == nil || n.Bad || !b.sound(n) || secretRE.MatchString(n.Text) {
+// checkKeys wants keys to be references, in one place.
+func (b *build) checkKeys(at *strictyaml.Node) {
+	if one := at.Get("api_key"); one != nil && b.sound(one) {
+		b.all = append(b.all, KeyProblems(one)...)
+	}
+	several := at.Get("api_keys")
+	if several == nil {
 		return
 	}
-	b.hidden[place{n.File(), n.Line, 0}] = true
-	b.report(n.Pos, "an api_key is a reference to a secret, never the key itself", "write ${{ secrets.NAME }}: a worker finds the key in its environment")
-}
-
-// hide takes the text of lines that nobody should see out of problems.
-func (l *loader) hide(all []strictyaml.Problem) {
-	for i, p := range all {
-		if l.hidden[place{p.File, p.Line, 0}] {
-			all[i].Source, all[i].Column = "(not shown)", 1
-		}
+	if at.Field("api_key") != nil {
+		b.report(at.Place("api_keys"), "api_keys and api_key do not go together", "one key, or several in its place")
+	}
+	if b.sound(several) {
+		b.all = append(b.all, KeyProblems(several)...)
 	}
 }
 

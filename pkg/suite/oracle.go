@@ -107,6 +107,9 @@ func (b *build) storedOnly(files []checkFile) {
 		if at.Get("at_most", "time") != nil {
 			b.refuse(at.Place("at_most", "time"), "an oracle cannot bound the time", "how long a trial took, its waits left out, is not stored")
 		}
+		if at.Get("at_most", "cost_usd") != nil {
+			b.refuse(at.Place("at_most", "cost_usd"), "an oracle cannot bound the cost", "a trial has none where no price is known")
+		}
 		b.storedOnly(f.Any)
 		b.storedOnly(f.All)
 		if f.Not != nil && f.Not.Check != nil {

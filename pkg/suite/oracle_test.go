@@ -82,7 +82,7 @@ func TestProblemsOfOracles(t *testing.T) {
 		{"a baseline", in("{trajectory: {baseline: main}}"), "2:22 an oracle says itself which calls it expects"},
 		{"no calls", in("{trajectory: {match: exact}}"), "2:22 an oracle says itself which calls it expects"},
 		{"time", in("{at_most: {turns: 3, time: 3s}}"), "2:42 an oracle cannot bound the time"},
-		{"money", in("{at_most: {cost_usd: 3}}"), "money cannot be counted yet"},
+		{"money", in("{at_most: {cost_usd: 3}}"), "an oracle cannot bound the cost"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

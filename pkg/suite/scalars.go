@@ -84,31 +84,41 @@ func (v *version) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	}
 }
 
-// positive is a whole number from 1, several one from 2, natural one from 0.
+// positive is a whole number from 1, several one from 2, natural one from 0. sum
+// is one from 1 that counts over a run.
 type (
 	positive int
 	several  int
 	natural  int
+	sum      int
 )
 
 func (p *positive) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	*p = positive(wholeFrom(d, n, 1))
+	*p = positive(wholeFrom(d, n, 1, most))
 }
 
 func (p *several) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	*p = several(wholeFrom(d, n, 2))
+	*p = several(wholeFrom(d, n, 2, most))
 }
 
 func (p *natural) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	*p = natural(wholeFrom(d, n, 0))
+	*p = natural(wholeFrom(d, n, 0, most))
 }
 
-// most bounds every whole number of a suite, so that products of them fit.
-const most = 1_000_000_000
+func (s *sum) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*s = sum(wholeFrom(d, n, 1, mostSum))
+}
 
-func wholeFrom(d *strictyaml.Decoder, n *strictyaml.Node, least int) int {
+// most bounds every whole number of a suite but sums over a run, so that products
+// of them fit.
+const (
+	most    = 1_000_000_000
+	mostSum = most * 1_000_000
+)
+
+func wholeFrom(d *strictyaml.Decoder, n *strictyaml.Node, least, bound int) int {
 	i, err := strconv.Atoi(n.Text)
-	if n.Kind != strictyaml.Number && !n.Loose || err != nil || i < least || i > most {
+	if n.Kind != strictyaml.Number && !n.Loose || err != nil || i < least || i > bound {
 		d.Want(n, fmt.Sprintf("a whole number from %d", least))
 		return 0
 	}
@@ -162,26 +172,36 @@ func numberUpTo(d *strictyaml.Decoder, n *strictyaml.Node, bound float64, want s
 	return f
 }
 
-// dollars is an amount of money, kept in micro-dollars.
-type dollars int64
+// Dollars is an amount of money above 0, kept in micro-dollars.
+type Dollars int64
 
-func (m *dollars) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+// UnmarshalNode decodes an amount that is a whole number of micro-dollars.
+func (m *Dollars) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*m = Dollars(millionths(d, n, 1, most, "an amount of dollars above 0"))
+}
+
+const million = 1_000_000
+
+// millionths reads a decimal as a number of millionths, exactly: at least so many
+// of them, and at most bound whole ones.
+func millionths(d *strictyaml.Decoder, n *strictyaml.Node, least int64, bound float64, want string) int64 {
 	f, err := strconv.ParseFloat(n.Text, 64)
-	if n.Kind != strictyaml.Number && !n.Loose || err != nil || !(f > 0 && f <= most) || len(n.Text) > 40 {
-		d.Want(n, "an amount of dollars above 0")
-		return
+	if n.Kind != strictyaml.Number && !n.Loose || err != nil || !(f >= 0 && f <= bound) || f == 0 && least > 0 || len(n.Text) > 40 {
+		d.Want(n, want)
+		return 0
 	}
-	exact, ok := new(big.Rat).SetString(n.Text)
-	if !ok {
-		d.Want(n, "an amount of dollars above 0")
-		return
+	// What is too small for a float is too long to be written out.
+	digits, _, _ := strings.Cut(strings.ToLower(n.Text), "e")
+	exact := new(big.Rat)
+	ok := f > 0 || !strings.ContainsAny(digits, "123456789")
+	if ok && f > 0 {
+		_, ok = exact.SetString(n.Text)
 	}
-	micro := exact.Mul(exact, big.NewRat(1_000_000, 1))
-	if !micro.IsInt() {
-		d.Report(n.Pos, n.Text+" dollars is no whole number of millionths", "money is counted in micro-dollars")
-		return
+	if exact.Mul(exact, big.NewRat(million, 1)); !ok || !exact.IsInt() {
+		d.Report(n.Pos, n.Text+" has more than 6 decimals", "it is counted in millionths")
+		return 0
 	}
-	*m = dollars(micro.Num().Int64())
+	return exact.Num().Int64()
 }
 
 // duration is written as Go writes it: 90s, 2m, 1h30m.

@@ -8,8 +8,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"reflect"
 	"strings"
+	"unicode"
 
 	"github.com/invopop/jsonschema"
 
@@ -19,47 +21,83 @@ import (
 // sources of the structs that the schema is made of: their comments are its
 // descriptions.
 //
-//go:embed file.go forms.go agentfile.go checkfile.go checkforms.go
+//go:embed file.go forms.go agentfile.go checkfile.go checkforms.go ratefile.go pricefile.go
 var formatSources embed.FS
 
 // Schema is the JSON Schema (draft 7, which editors know) of suite files. It is
 // made of the structs that [Load] decodes into, and refuses what decoding
 // refuses; what needs the whole suite, such as unknown names, only Load finds.
 func Schema() ([]byte, error) {
-	comments, err := readComments()
-	if err != nil {
-		return nil, fmt.Errorf("make suite schema: %w", err)
+	return schemaOf(suiteFile{}, "evalfarm suite", nil, func(s *jsonschema.Schema) {
+		exactlyOne(s.Definitions["case"], "prompt", "call", "read", "steps", "catalog")
+		exactlyOne(s.Definitions["step"], "call", "read")
+		exactlyOne(s.Definitions["check"], checkKinds()...)
+		turned := jsonschema.NewProperties()
+		turned.Set("not", &jsonschema.Schema{Type: "object", Description: "A check, turned around."})
+		s.Definitions["check"].OneOf = append(s.Definitions["check"].OneOf, &jsonschema.Schema{Required: []string{"not"}, Properties: turned})
+		s.Definitions["trajectory"].Not = together("calls", "baseline")
+		exactlyOne(s.Definitions["verify"], "call", "read", "command")
+		s.Definitions["model"].Not = together("api_key", "api_keys")
+	})
+}
+
+// SchemaOf is the JSON Schema of another format, which is made of forms of this
+// package too. Root is the struct of a whole file, and sources hold the Go files
+// whose comments describe it.
+func SchemaOf(root any, title string, sources fs.FS) ([]byte, error) {
+	return schemaOf(root, title, sources, func(*jsonschema.Schema) {})
+}
+
+func schemaOf(root any, title string, sources fs.FS, refine func(*jsonschema.Schema)) ([]byte, error) {
+	comments := map[string]string{}
+	for _, from := range []fs.FS{formatSources, sources} {
+		if from == nil {
+			continue
+		}
+		if err := readComments(from, comments); err != nil {
+			return nil, fmt.Errorf("make schema of an %s: %w", title, err)
+		}
 	}
 	r := &jsonschema.Reflector{
 		Anonymous:      true,
 		ExpandedStruct: true,
 		FieldNameTag:   "yaml",
-		Namer:          func(t reflect.Type) string { return strings.TrimSuffix(t.Name(), "File") },
+		Namer:          definition,
 		LookupComment:  func(t reflect.Type, field string) string { return comments[strings.Trim(t.Name()+"."+field, ".")] },
 	}
 	r.Mapper = func(t reflect.Type) *jsonschema.Schema { return form(r, t) }
-	s := r.Reflect(suiteFile{})
+	s := r.Reflect(root)
 	s.Version = "http://json-schema.org/draft-07/schema#"
-	s.Title = "evalfarm suite"
+	s.Title = title
 	s.PatternProperties = map[string]*jsonschema.Schema{"^" + freePrefix: jsonschema.TrueSchema}
-	exactlyOne(s.Definitions["case"], "prompt", "call", "read", "steps", "catalog")
-	exactlyOne(s.Definitions["step"], "call", "read")
-	exactlyOne(s.Definitions["check"], checkKinds()...)
-	turned := jsonschema.NewProperties()
-	turned.Set("not", &jsonschema.Schema{Type: "object", Description: "A check, turned around."})
-	s.Definitions["check"].OneOf = append(s.Definitions["check"].OneOf, &jsonschema.Schema{Required: []string{"not"}, Properties: turned})
-	s.Definitions["trajectory"].Not = &jsonschema.Schema{Required: []string{"calls", "baseline"}}
-	exactlyOne(s.Definitions["verify"], "call", "read", "command")
+	for _, name := range []string{"rate", "judgeRate"} {
+		s.Definitions[name].Not = anyOf(together("tokens_per_minute", "input_tokens_per_minute"), together("tokens_per_minute", "output_tokens_per_minute"))
+		one := uint64(1)
+		s.Definitions[name].MinProperties = &one
+	}
+	refine(s)
 
 	out, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("make suite schema: %w", err)
+		return nil, fmt.Errorf("make schema of an %s: %w", title, err)
 	}
 	// The generator writes the words of a later draft.
 	out = bytes.ReplaceAll(out, []byte(`"$defs"`), []byte(`"definitions"`))
 	out = bytes.ReplaceAll(out, []byte(`"#/$defs/`), []byte(`"#/definitions/`))
 	return append(out, '\n'), nil
 }
+
+// definition names the definition of a struct.
+func definition(t reflect.Type) string {
+	name := []rune(strings.TrimSuffix(t.Name(), "File"))
+	if len(name) > 0 {
+		name[0] = unicode.ToLower(name[0])
+	}
+	return string(name)
+}
+
+// together is that all of the keys are there.
+func together(keys ...string) *jsonschema.Schema { return &jsonschema.Schema{Required: keys} }
 
 // exactlyOne wants one of several keys.
 func exactlyOne(s *jsonschema.Schema, keys ...string) {
@@ -120,7 +158,18 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return number("number", "0", "2")
 	case reflect.TypeFor[seedFile]():
 		return anyOf(&jsonschema.Schema{Const: trialSeed}, orExpression(&jsonschema.Schema{Type: "integer"}))
-	case reflect.TypeFor[dollars]():
+	case reflect.TypeFor[sum]():
+		return number("integer", "1", fmt.Sprint(mostSum))
+	case reflect.TypeFor[perMillion]():
+		return number("number", "0", fmt.Sprint(mostPerMillion))
+	case reflect.TypeFor[factor]():
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: json.Number(fmt.Sprint(mostFactor))})
+	case reflect.TypeFor[PriceFile]():
+		price := object(priceMapFile{})
+		price.AnyOf = []*jsonschema.Schema{together("input", "output"), together("like"), {Required: []string{"factor"}, Not: anyPrice()}}
+		price.Not = &jsonschema.Schema{Required: []string{"like"}, AnyOf: anyPrice().AnyOf}
+		return anyOf(&jsonschema.Schema{Const: freePrice}, &jsonschema.Schema{Const: 0}, price)
+	case reflect.TypeFor[Dollars]():
 		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: json.Number(fmt.Sprint(most))})
 	case reflect.TypeFor[duration]():
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
@@ -177,6 +226,15 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
+// anyPrice is that a price says some number.
+func anyPrice() *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	for _, key := range priceKeys() {
+		s.AnyOf = append(s.AnyOf, together(key))
+	}
+	return s
+}
+
 func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: forms}
 }
@@ -188,21 +246,20 @@ func orExpression(s *jsonschema.Schema) *jsonschema.Schema {
 
 // readComments finds the comments of types, as "type", and of fields, as
 // "type.Field".
-func readComments() (map[string]string, error) {
-	comments := map[string]string{}
-	files, err := formatSources.ReadDir(".")
+func readComments(sources fs.FS, comments map[string]string) error {
+	files, err := fs.ReadDir(sources, ".")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, entry := range files {
 		name := entry.Name()
-		text, err := formatSources.ReadFile(name)
+		text, err := fs.ReadFile(sources, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, decl := range file.Decls {
 			types, ok := decl.(*ast.GenDecl)
@@ -222,5 +279,5 @@ func readComments() (map[string]string, error) {
 			}
 		}
 	}
-	return comments, nil
+	return nil
 }

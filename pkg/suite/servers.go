@@ -96,12 +96,8 @@ func (b *build) checkServer(f *serverFile) {
 }
 
 func (b *build) checkURL(pos strictyaml.Pos, address string) {
-	if strings.Contains(address, "${{ secrets.") {
-		return // known on the worker only
-	}
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		b.report(pos, strictyaml.Quote(address)+" is no address of a server", "http:// or https://, a host and a path")
+	if message, hint := badURL(address); message != "" {
+		b.report(pos, message, hint)
 	}
 }
 
