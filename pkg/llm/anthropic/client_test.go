@@ -22,7 +22,7 @@ const answer = `{
   "stop_reason": "tool_use", "stop_sequence": null, "container": null, "new_field": [1],
   "usage": {
     "input_tokens": 21, "cache_read_input_tokens": 300, "cache_creation_input_tokens": 100,
-    "cache_creation": {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 40},
+    "cache_creation": {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 0},
     "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 30}, "service_tier": "standard"
   }
 }

@@ -77,14 +77,17 @@ func stopOf(reason sdk.StopReason, m llm.Message) llm.Stop {
 }
 
 // usageOf counts the tokens. The API's input leaves out what the cache read or
-// wrote; its output holds the thinking.
+// wrote; its output holds the thinking. What was written is told as a sum, by
+// lifetime, or both.
 func usageOf(u sdk.Usage) eval.Usage {
-	read, written := llm.Tokens(u.CacheReadInputTokens), llm.Tokens(u.CacheCreationInputTokens)
+	read, hour := llm.Tokens(u.CacheReadInputTokens), llm.Tokens(u.CacheCreation.Ephemeral1hInputTokens)
+	written := max(llm.Tokens(u.CacheCreationInputTokens), hour+llm.Tokens(u.CacheCreation.Ephemeral5mInputTokens))
 	return eval.Usage{
-		Input:      llm.Tokens(u.InputTokens) + read + written,
-		CacheRead:  read,
-		CacheWrite: written,
-		Output:     llm.Tokens(u.OutputTokens),
-		Reasoning:  llm.Tokens(u.OutputTokensDetails.ThinkingTokens),
+		Input:        llm.Tokens(u.InputTokens) + read + written,
+		CacheRead:    read,
+		CacheWrite:   written,
+		CacheWrite1H: hour,
+		Output:       llm.Tokens(u.OutputTokens),
+		Reasoning:    llm.Tokens(u.OutputTokensDetails.ThinkingTokens),
 	}
 }

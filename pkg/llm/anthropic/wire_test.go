@@ -236,6 +236,45 @@ func TestStop(t *testing.T) {
 
 // TestLargeAnswersAreNotStreamed: above 21 333 tokens the SDK wants a stream
 // unless a timeout is set.
+func TestUsage(t *testing.T) {
+	for _, row := range []struct {
+		name, usage string
+		want        eval.Usage
+	}{
+		{
+			"a sum and lifetimes",
+			`{"input_tokens": 21, "cache_read_input_tokens": 300, "cache_creation_input_tokens": 100,
+				"cache_creation": {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 40},
+				"output_tokens": 50, "output_tokens_details": {"thinking_tokens": 30}}`,
+			eval.Usage{Input: 421, CacheRead: 300, CacheWrite: 100, CacheWrite1H: 40, Output: 50, Reasoning: 30},
+		},
+		{
+			"a sum alone",
+			`{"input_tokens": 21, "cache_creation_input_tokens": 100, "cache_creation": null, "output_tokens": 50}`,
+			eval.Usage{Input: 121, CacheWrite: 100, Output: 50},
+		},
+		{
+			"lifetimes alone",
+			`{"input_tokens": 21, "cache_creation": {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 40}, "output_tokens": 50}`,
+			eval.Usage{Input: 121, CacheWrite: 100, CacheWrite1H: 40, Output: 50},
+		},
+		{
+			"more or less than can be",
+			`{"input_tokens": -5, "cache_creation": {"ephemeral_1h_input_tokens": 9223372036854775807}, "output_tokens": 50}`,
+			eval.Usage{Input: 1 << 40, CacheWrite: 1 << 40, CacheWrite1H: 1 << 40, Output: 50},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			body := `{"id": "a", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+				"content": [{"type": "text", "text": "Yes."}], "usage": ` + row.usage + `}`
+			got := ask(t, llmtest.Serve(t, 200, body), llmtest.Request())
+			if diff := cmp.Diff(row.want, got.Usage); diff != "" {
+				t.Errorf("usage (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestLargeAnswersAreNotStreamed(t *testing.T) {
 	s := llmtest.Serve(t, 200, answer)
 	ask(t, s, llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "Hi."}}, Sampling: eval.Sampling{MaxOutputTokens: 128000}})
