@@ -55,7 +55,7 @@ func (b *build) repeats() {
 		if s.Repeats.Min > s.Repeats.Max && s.Repeats.Max > 0 {
 			b.report(r.Node().Place("min"), "min is more than max", "")
 		}
-		if s.Repeats.Fit != "" && !s.Budget.Capped() && b.sound(r.Node()) && b.sound(at.Get("budget")) {
+		if s.Repeats.Fit != "" && s.Budget.MicroUSD == 0 && s.Budget.Tokens == 0 && b.sound(r.Node()) && b.sound(at.Get("budget")) {
 			b.report(r.Node().Place("fit"), "fit: budget needs a budget", "write budget: {usd: …} or budget: {tokens: …}")
 		}
 		if s.Repeats.Stop != "" {

@@ -70,6 +70,12 @@ func (b *build) checkModel(f *modelFile) {
 			b.warn(at.Place(key), fmt.Sprintf("%s has no effect on a model of the provider %s", key, f.Provider), "")
 		}
 	}
+	if how := f.Price; how != nil && b.sound(how.Node()) {
+		_, override := how.Price("")
+		if override != nil && override.Like == "" && eval.Provider(f.Provider) == eval.ProviderScripted {
+			b.report(at.Place("price"), "a scripted model is in no price list", "give it input and output, or like")
+		}
+	}
 	b.checkBudget(f)
 	if n := at.Get("base_url"); n != nil && b.sound(n) {
 		b.checkBase(n)

@@ -1,0 +1,95 @@
+package farmfile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+	"github.com/evalfarm/evalfarm/pkg/suite"
+)
+
+// build turns a decoded file into a [File], and checks that it makes sense.
+type build struct {
+	out *File
+	all []strictyaml.Problem
+}
+
+func (b *build) report(pos strictyaml.Pos, message, hint string) {
+	b.all = append(b.all, pos.Problem(message, hint))
+}
+
+func (b *build) file(f *farmFile) {
+	b.out.ConfirmMicroUSD = int64(f.ConfirmUSD)
+	if f.Budgets != nil {
+		b.out.DayMicroUSD = int64(f.Budgets.DayUSD)
+	}
+	named := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
+		entry := f.Providers[name]
+		at := entry.Node()
+		if at.Kind != strictyaml.Map {
+			continue // reported
+		}
+		p := b.provider(name, &entry)
+		key := string(p.Provider) + " " + address(p.Provider, p.BaseURL)
+		if before, twice := named[key]; twice && p.Provider != "" {
+			b.report(f.Node().Place("providers", name), "two entries are for the same provider and address", fmt.Sprintf("the other one is %q", before))
+		}
+		named[key] = name
+		b.out.Providers = append(b.out.Providers, p)
+	}
+}
+
+func (b *build) provider(name string, f *entryFile) Provider {
+	at := f.Node()
+	p := Provider{
+		Name: name, Provider: eval.Provider(f.Provider), BaseURL: f.BaseURL, APIKeys: f.APIKeys, Rate: f.Rate.Rate(),
+	}
+	if at.Field("provider") == nil {
+		p.Provider = eval.Provider(name)
+		if !slices.Contains(f.Provider.Choices(), name) {
+			p.Provider = ""
+			b.report(at.Pos, `missing key "provider"`, "one of "+strings.Join(f.Provider.Choices(), ", ")+", as the name is none of them")
+		}
+	}
+	if n := at.Get("base_url"); n != nil && n.Kind == strictyaml.String {
+		b.all = append(b.all, suite.BaseURLProblems(n)...)
+	}
+	if n := at.Get("api_keys"); n != nil && n.Kind == strictyaml.List {
+		b.all = append(b.all, suite.KeyProblems(n)...)
+	}
+	for _, model := range slices.SortedFunc(maps.Keys(f.Models), sooner) {
+		entry := f.Models[model]
+		p.Models = append(p.Models, b.model(model, &entry, at.Place("models", model)))
+	}
+	return p
+}
+
+func (b *build) model(name string, f *entryModelFile, pos strictyaml.Pos) Model {
+	at := f.Node()
+	if name == "" {
+		b.report(pos, "a model has a name", "* stands for all models")
+	}
+	if at.Kind == strictyaml.Map && len(at.Fields) == 0 {
+		b.report(at.Pos, "the model has neither rate nor price", "leave it out")
+	}
+	m := Model{Name: name, Rate: f.Rate.Rate()}
+	if m.Rate != nil && isGlob(name) {
+		m.Rate.Pool = name
+	}
+	m.Price, m.PriceOverride = f.Price.Price("farm")
+	return m
+}
+
+// sooner orders the names of models as they are looked at.
+func sooner(a, b string) int {
+	return cmp.Or(
+		cmp.Compare(strings.Count(a, "*"), 0)-cmp.Compare(strings.Count(b, "*"), 0),
+		cmp.Compare(len(b), len(a)),
+		cmp.Compare(a, b),
+	)
+}
