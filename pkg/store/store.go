@@ -1,10 +1,17 @@
 // Package store is the contract of what is kept: runs, trials, attempts,
-// results, scores, blobs and events.
+// results, scores, blobs and events, and what all of it costs.
 //
 // The store is the truth of a farm. Who writes what: the scheduler writes runs
 // and the dispatch marks of trials; the aggregator alone writes attempts,
 // results and scores. Every write is idempotent, because every writer may be
 // killed and repeat itself.
+//
+// A cap holds because money is held before it can be spent. A mark holds what its
+// attempt may take at most, and is written only if it fits. The attempt's record
+// puts what was really taken in place of the hold; an attempt that ends unseen is
+// charged its whole hold, until a record of it comes after all. So at no moment is
+// more spent, charged and held than the caps of a run allow, or those of a day;
+// and whatever workers did, it is in the ledger.
 package store
 
 import (
@@ -40,16 +47,17 @@ type Trial struct {
 	State   TrialState
 	// NotBefore is when a waiting trial may be dispatched.
 	NotBefore time.Time
-	// HoldMicroUSD is the money held for the current attempt.
-	HoldMicroUSD int64
+	// Hold is what is held for the current attempt while it is out and has no
+	// record.
+	Hold eval.Amount
 	// Subject is the sha256 of the trajectory that a trial of a grading scores.
 	Subject string
 	// Failures and Losses count earlier attempts that the farm failed or lost
 	// since the trial was last asked to run.
 	Failures int
 	Losses   int
-	// Reported is true when the current attempt has been recorded as failed or
-	// lost, so that the next one is due.
+	// Reported is true when the current attempt has been recorded as failed, lost or
+	// returned, so that the next one is due.
 	Reported bool
 }
 
@@ -62,6 +70,7 @@ type Row struct {
 	N            int
 	Worker       string
 	CostMicroUSD int64
+	Tokens       int64
 	TraceID      string
 	Started      time.Time
 	Ended        time.Time
@@ -80,6 +89,7 @@ type Attempt struct {
 	Reason       eval.Reason
 	Message      string
 	CostMicroUSD int64
+	Tokens       int64
 	TraceID      string
 	Started      time.Time
 	Ended        time.Time
@@ -121,11 +131,24 @@ type RunFilter struct {
 }
 
 // A Mark dispatches one attempt: it creates the trial's row or moves it to
-// Dispatched, and holds money.
+// Dispatched, and holds what the attempt may take.
 type Mark struct {
-	Ordinal      int
-	Attempt      int
-	HoldMicroUSD int64
+	Ordinal int
+	Attempt int
+	Hold    eval.Amount
+	// Cursor of the run once this mark is written.
+	Cursor int
+}
+
+// Marked says how far Dispatch came.
+type Marked struct {
+	// Marks is how many were written, from the first.
+	Marks int
+	// Short is what the next mark's hold did not fit; empty if all were written.
+	Short eval.Shortage
+	// Final is true when that hold would not fit either if all that is held now
+	// came back unspent. Of a day's money it is true until the day ends.
+	Final bool
 }
 
 // Store is the whole contract. No service asks for all of it; each declares the
@@ -199,33 +222,59 @@ type Runs interface {
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	// SetControl records what a person wants of a run.
 	SetControl(ctx context.Context, run string, c eval.Control) error
-	// Finish stores the outcome, verdict, exit code and summary of a run, makes
-	// it done, and adds an event. A grading that is complete becomes its run's
-	// current one.
+	// SetBudget gives a run other caps. What it has taken already stays taken. A
+	// grading is ErrNotFound: it has the budget of its run.
+	SetBudget(ctx context.Context, run string, b eval.Budget) error
+	// Finish stores the outcome, what ran out, the verdict, exit code and summary of
+	// a run, makes it done, and adds an event. Attempts that are still out are
+	// charged what they hold. A grading that is complete becomes its run's current
+	// one.
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
 	// Events returns events of a run (of all runs for "") after a sequence
 	// number, at most limit.
 	Events(ctx context.Context, run string, after int64, limit int) ([]eval.Event, error)
+	// SetLive replaces what is known of what a run is doing right now, until it is
+	// done; of a done run nothing is kept. It adds no event.
+	SetLive(ctx context.Context, run string, l eval.Live) error
+	// Live returns what SetLive stored last, or ErrNotFound.
+	Live(ctx context.Context, run string) (eval.Live, error)
 }
 
 // Trials is the table of dispatch marks.
 type Trials interface {
-	// Dispatch writes marks and the run's new cursor in one step.
-	Dispatch(ctx context.Context, run string, marks []Mark, cursor int) error
+	// Dispatch writes marks with their holds, in order and in one step, up to the
+	// first whose hold does not fit the caps: those of the run's Budget, which the
+	// run shares with its gradings, and its DayMicroUSD, which counts what was
+	// stored today and what all runs of the store hold. A hold of nothing always
+	// fits. A mark of an attempt that is out already, or that has been overtaken,
+	// changes nothing and counts as written. The cursor never moves back.
+	//
+	// Nobody else's dispatch comes between the look at the caps and the marks, of
+	// this process or of another one.
+	Dispatch(ctx context.Context, run string, marks []Mark) (Marked, error)
+	// TakeBack undoes marks whose attempts nobody has begun: the same attempt waits
+	// again, due at once, and what it held is free. A mark whose attempt is not the
+	// current one, or is not out, or is Reported, changes nothing. Holds and cursors
+	// of the marks do not matter.
+	TakeBack(ctx context.Context, run string, marks []Mark) error
 	// Outstanding returns the trials that are not done, by ordinal: all that are
 	// dispatched, and the first few thousand that wait.
 	Outstanding(ctx context.Context, run string) ([]Trial, error)
 	// Next makes attempt n+1 of a trial due at a time, if n is still its current
-	// attempt and no result stands. It is how the scheduler answers a failed or
-	// lost attempt.
+	// attempt and no result stands. It is how the scheduler answers a failed, lost
+	// or returned attempt. One that is out and has no record is charged what it
+	// holds.
 	Next(ctx context.Context, run string, ordinal, n int, notBefore time.Time) error
 	// Release takes every dispatched trial back to waiting with the next attempt
-	// number, for a run whose former owner is known to be gone.
+	// number, for a run whose former owner is known to be gone. Attempts without a
+	// record are charged what they hold.
 	Release(ctx context.Context, run string) (int, error)
 	// Retry makes every trial with one of the verdicts due again, clears its
 	// standing result, with what judges said of it, and takes a done run back to
 	// running, with its grading. The verdicts are those that the run shows: what a
-	// judge has decided is not unjudged. It returns how many.
+	// judge has decided is not unjudged. Attempts that are given up by that, also
+	// those of gradings, are charged what they hold. It returns how many trials are
+	// due.
 	Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error)
 }
 
@@ -235,6 +284,15 @@ type Results interface {
 	// the current attempt that is final stands: one that is done, or the failure
 	// that uses up the run's Attempts, or the loss that uses up MaxLost. It says
 	// what became of each, in order.
+	//
+	// What a record's attempt took is counted once for its UID, whether it stands or
+	// not, and however much was held: as spent by the run, and on the day of the
+	// store's clock, in UTC. It replaces the hold of the current attempt, or the
+	// charge of an earlier one. A charge is corrected on the day that it was made
+	// on, so that a record that comes late never takes a later day's money; only
+	// what goes beyond it counts on the day that it came. A loss is no word of what
+	// the attempt took: what it holds is charged, unless a record of its worker is
+	// stored.
 	Commit(ctx context.Context, rs []eval.Record) ([]Stored, error)
 	// EachResult calls fn with every standing result of a run, by ordinal, in
 	// constant memory.
@@ -245,6 +303,7 @@ type Results interface {
 	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
 	// Attempts returns every attempt at a trial, by number.
 	Attempts(ctx context.Context, run string, ordinal int) ([]Attempt, error)
-	// Spent is the cost of all attempts of a run, superseded ones included.
-	Spent(ctx context.Context, run string) (int64, error)
+	// Ledger returns what a run and its gradings have taken. That of a grading is
+	// its run's.
+	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }

@@ -51,7 +51,7 @@ func BenchmarkLarge(b *testing.B) {
 	}
 	for name, ask := range map[string]func() error{
 		"Counts":      func() error { _, err := db.Counts(ctx, "r"); return err },
-		"Spent":       func() error { _, err := db.Spent(ctx, "r"); return err },
+		"Ledger":      func() error { _, err := db.Ledger(ctx, "r"); return err },
 		"Outstanding": func() error { _, err := db.Outstanding(ctx, "r"); return err },
 		"EachResult":  func() error { return db.EachResult(ctx, "r", func(store.Row) error { return nil }) },
 	} {
@@ -82,10 +82,10 @@ func dispatchTrials(tb testing.TB, db *DB, from, to int) {
 	tb.Helper()
 	var marks []store.Mark
 	for i := from; i < to; i++ {
-		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1})
+		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1, Cursor: i + 1})
 	}
-	if err := db.Dispatch(context.Background(), "r", marks, to); err != nil {
-		tb.Fatal(err)
+	if d, err := db.Dispatch(context.Background(), "r", marks); err != nil || d.Marks != len(marks) {
+		tb.Fatalf("got %+v, %v for %d marks", d, err, len(marks))
 	}
 }
 
@@ -107,4 +107,20 @@ func records(from, to int) []eval.Record {
 		})
 	}
 	return rs
+}
+
+// BenchmarkDispatch marks trials without holds, as a scheduler does that has no
+// cap to keep.
+func BenchmarkDispatch(b *testing.B) {
+	for _, size := range []int{10, 1000} {
+		b.Run(fmt.Sprint("marks=", size), func(b *testing.B) {
+			db := openFile(b, filepath.Join(b.TempDir(), "store.db"))
+			startRun(b, db, 1_000_000_000)
+			next := 0
+			for b.Loop() {
+				dispatchTrials(b, db, next, next+size)
+				next += size
+			}
+		})
+	}
 }

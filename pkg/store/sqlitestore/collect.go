@@ -11,6 +11,10 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
+// daysKept is how long the sums of days are kept. Only today's is asked for, and
+// those of days that charges were made on.
+const daysKept = 60 * 24 * time.Hour
+
 // slice is how many trials, events or blobs Collect deletes in one
 // transaction, so that other writers get their turn within milliseconds.
 const slice = 1000
@@ -18,7 +22,7 @@ const slice = 1000
 // Collect deletes done runs that finished before a time with all that belongs
 // to them, and the blobs that no remaining run needs and that nobody brought
 // since that time. With dryRun it only counts. Bytes are those of the blobs, as
-// stored.
+// stored. The sums of days go when they are old.
 //
 // A run disappears from all lists at once and is then emptied step by step; a
 // Collect that was interrupted is completed by the next one.
@@ -87,6 +91,9 @@ func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected,
 	if err := db.collectBlobs(ctx, before, &c); err != nil {
 		return c, err
 	}
+	if _, err := db.write.ExecContext(ctx, `DELETE FROM days WHERE day < ?`, date(db.now().Add(-daysKept))); err != nil {
+		return c, err
+	}
 	return c, db.shrink(ctx)
 }
 
@@ -106,6 +113,7 @@ func (db *DB) empty(ctx context.Context, run string) error {
 				`DELETE FROM results WHERE uid IN (SELECT uid FROM attempts WHERE run = ? AND ordinal <= ?)`,
 				`DELETE FROM attempts WHERE run = ? AND ordinal <= ?`,
 				`DELETE FROM trials WHERE run = ? AND ordinal <= ?`,
+				`DELETE FROM charges WHERE run = ? AND ordinal <= ?`,
 			} {
 				if _, err := tx.ExecContext(ctx, statement, run, bound); err != nil {
 					return err
@@ -122,6 +130,7 @@ func (db *DB) empty(ctx context.Context, run string) error {
 		`DELETE FROM run_blobs WHERE (run, sha256) IN (SELECT run, sha256 FROM run_blobs WHERE run = ? LIMIT ?)`,
 		`DELETE FROM cells WHERE (run, cell) IN (SELECT run, cell FROM cells WHERE run = ? LIMIT ?)`,
 		`DELETE FROM gradings WHERE id IN (SELECT id FROM gradings WHERE run = ? LIMIT ?)`,
+		`DELETE FROM live WHERE run IN (SELECT run FROM live WHERE run = ? LIMIT ?)`,
 		`DELETE FROM counts WHERE (run, verdict) IN (SELECT run, verdict FROM counts WHERE run = ? LIMIT ?)`,
 		`DELETE FROM collected WHERE run IN (SELECT run FROM collected WHERE run = ? LIMIT ?)`,
 	} {

@@ -47,6 +47,8 @@ type DB struct {
 	// that reads before it writes cannot find its snapshot outdated.
 	write *sql.DB
 	read  *sql.DB
+	// now is the clock of days and events.
+	now func() time.Time
 }
 
 // Open opens the store in the file path and brings its schema up to date. A
@@ -88,7 +90,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
 
-	db := &DB{write: write, read: read}
+	db := &DB{write: write, read: read, now: time.Now}
 	if err := migrate(ctx, write); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -212,12 +212,12 @@ func expectWhole(t *testing.T, db *DB, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spent, err := db.Spent(t.Context(), "r")
+	l, err := db.Ledger(t.Context(), "r")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next != n || counts.Pass != n || spent != int64(10*n) {
-		t.Errorf("got %d results, %d counted and %d micro-dollars spent, want %d, %d and %d", next, counts.Pass, spent, n, n, 10*n)
+	if next != n || counts.Pass != n || l.Spent.MicroUSD != int64(10*n) {
+		t.Errorf("got %d results, %d counted and %d micro-dollars spent, want %d, %d and %d", next, counts.Pass, l.Spent.MicroUSD, n, n, 10*n)
 	}
 	var integrity string
 	if err := db.read.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&integrity); err != nil || integrity != "ok" {
@@ -323,7 +323,7 @@ func TestCollectCompletes(t *testing.T) {
 	if want := trials + 2; c.Runs != 0 || c.Blobs != want { // trajectories, header and summary
 		t.Errorf("got %d runs and %d blobs collected, want 0 and %d", c.Runs, c.Blobs, want)
 	}
-	for _, table := range []string{"collected", "cells", "counts", "trials", "attempts", "results", "gradings", "scores", "blobs", "run_blobs", "events"} {
+	for _, table := range []string{"collected", "cells", "counts", "trials", "attempts", "results", "gradings", "scores", "blobs", "run_blobs", "events", "charges", "live"} {
 		var n int
 		if err := db.read.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
 			t.Fatal(err)

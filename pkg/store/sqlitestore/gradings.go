@@ -91,7 +91,8 @@ func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) (atte
 	}
 	err = c.batch.queryRow(ctx, `
 		INSERT INTO trials (run, ordinal, attempt, state, subject)
-		SELECT ?1, ?2, 1 + coalesce((SELECT max(n) FROM attempts WHERE run = ?1 AND ordinal = ?2), 0), 'waiting', ?3
+		SELECT ?1, ?2, 1 + max(coalesce((SELECT max(n) FROM attempts WHERE run = ?1 AND ordinal = ?2), 0),
+			coalesce((SELECT max(n) FROM charges WHERE run = ?1 AND ordinal = ?2), 0)), 'waiting', ?3
 		RETURNING attempt`,
 		lim.current, r.Ordinal, r.Result.Trajectory).Scan(&attempt)
 	return attempt, err

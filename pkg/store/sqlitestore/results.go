@@ -22,35 +22,38 @@ const page = 100
 // Commit stores records, in one transaction.
 //
 // A record whose uid is known already is ignored, and so is one of a run that
-// does not exist. Any other is stored as an attempt and its cost is counted. It
-// bears on its trial only if its N is the current attempt and no result stands;
+// does not exist. Any other is stored as an attempt and what it took is counted.
+// It bears on its trial only if its N is the current attempt and no result stands;
 // otherwise it is superseded. A done record then stands; a failed or lost one
 // stands if it uses up the run's Attempts or MaxLost, or else is reported, once
-// for an attempt. Blobs are kept for results that stand.
+// for an attempt; a returned one is reported and counts against neither. Blobs are
+// kept for results that stand.
 //
 // A record that no worker can have meant (a blob with other content, a verdict
 // that does not exist) counts as a failed attempt, because refusing it would
-// stop the stream that it came from for ever.
+// stop the stream that it came from for ever. One with a cost below zero does not
+// say what its attempt took, which is charged like a loss.
 func (db *DB) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, error) {
 	if len(rs) == 0 {
 		return nil, nil
 	}
 	// Checked and encoded before the transaction begins, to keep it short.
-	recs, bodies := make([]eval.Record, len(rs)), make([]string, len(rs))
+	recs := make([]vetted, len(rs))
 	for i, r := range rs {
-		recs[i], bodies[i] = vet(r)
+		recs[i] = vet(r)
 	}
 	out := make([]store.Stored, len(rs))
 	err := db.change(ctx, func(tx *sql.Tx) error {
-		c := committer{batch: newBatch(tx), now: time.Now(), limits: map[string]*limits{}}
+		b, now := newBatch(tx), db.now()
+		c := committer{batch: b, books: newBooks(b, now), now: now, limits: map[string]*limits{}}
 		for i, r := range recs {
-			stored, err := c.commit(ctx, r, bodies[i])
+			stored, err := c.commit(ctx, r)
 			if err != nil {
 				return fmt.Errorf("attempt %s at trial %s:%d: %w", r.UID, r.Run, r.Ordinal, err)
 			}
 			out[i] = stored
 		}
-		return nil
+		return c.books.write(ctx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("commit %d records: %w", len(rs), err)
@@ -58,34 +61,43 @@ func (db *DB) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, err
 	return out, nil
 }
 
-// vet returns a record that can be stored, with its result as JSON.
-func vet(r eval.Record) (eval.Record, string) {
+// vetted is a record that can be stored.
+type vetted struct {
+	eval.Record
+	body string // the result as JSON
+	// word says that the record tells what its attempt took.
+	word bool
+}
+
+func vet(r eval.Record) vetted {
 	body, err := encode(r.Result)
-	known := slices.Contains([]eval.AttemptOutcome{eval.AttemptDone, eval.AttemptFailed, eval.AttemptLost}, r.Outcome)
+	known := slices.Contains([]eval.AttemptOutcome{eval.AttemptDone, eval.AttemptFailed, eval.AttemptLost, eval.AttemptReturned}, r.Outcome)
+	unfinished := r.Outcome == eval.AttemptReturned && r.Result.Verdict == eval.Unfinished
+	word := r.Outcome != eval.AttemptLost && r.CostMicroUSD >= 0 && r.Tokens >= 0
 	switch {
 	case err != nil: // a number that JSON does not have
 	case !known:
 		err = fmt.Errorf("unknown outcome %q", r.Outcome)
 	case !slices.Contains(eval.Verdicts(), r.Result.Verdict):
 		err = fmt.Errorf("unknown verdict %q", r.Result.Verdict)
-	case r.Outcome != eval.AttemptDone && r.Result.Verdict != eval.Error:
+	case r.Outcome != eval.AttemptDone && r.Result.Verdict != eval.Error && !unfinished:
 		err = fmt.Errorf("verdict %q of an attempt that is %s", r.Result.Verdict, r.Outcome)
-	case r.CostMicroUSD < 0:
-		err = fmt.Errorf("negative cost %d", r.CostMicroUSD)
+	case r.CostMicroUSD < 0 || r.Tokens < 0:
+		err = fmt.Errorf("negative cost %d, tokens %d", r.CostMicroUSD, r.Tokens)
 	default:
 		err = check(r.Blobs)
 	}
 	if err == nil {
-		return r, body
+		return vetted{Record: r, body: body, word: word}
 	}
 	if r.Outcome != eval.AttemptLost {
 		r.Outcome = eval.AttemptFailed
 	}
 	r.Result = eval.Result{Verdict: eval.Error, Reason: eval.ReasonFarm, Message: "the record of the attempt is damaged: " + err.Error()}
-	r.CostMicroUSD = max(0, r.CostMicroUSD)
+	r.CostMicroUSD, r.Tokens = max(0, r.CostMicroUSD), max(0, r.Tokens)
 	r.Blobs = nil
 	body, _ = encode(r.Result)
-	return r, body
+	return vetted{Record: r, body: body, word: word}
 }
 
 // encode is JSON without HTML escapes, so that the raw values in a result stay
@@ -101,6 +113,7 @@ func encode(r eval.Result) (string, error) {
 // A committer stores the records of one transaction.
 type committer struct {
 	batch  *batch
+	books  *books
 	now    time.Time
 	limits map[string]*limits // by run; nil for a run that does not exist
 }
@@ -117,47 +130,55 @@ type limits struct {
 }
 
 // commit stores one record and says what became of it.
-func (c *committer) commit(ctx context.Context, r eval.Record, body string) (store.Stored, error) {
+func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) {
 	stored := store.Stored{Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Outcome: r.Outcome, Result: r.Result}
 	lim, err := c.limitsOf(ctx, r.Run)
 	if lim == nil || err != nil {
 		return stored, err
 	}
 	if stored.Parent = lim.parent; lim.parent != "" {
-		if stored.Result, stored.Was, err = c.fold(ctx, &r, lim); err != nil {
+		if stored.Result, stored.Was, err = c.fold(ctx, &r.Record, lim); err != nil {
 			return stored, err
 		}
-		if body, err = encode(r.Result); err != nil {
+		if r.body, err = encode(r.Result); err != nil {
 			return stored, err
 		}
 	}
-	err = c.attempt(ctx, r, body, lim, &stored)
+	err = c.attempt(ctx, r, lim, &stored)
 	return stored, err
 }
 
 // attempt stores a record as an attempt with the verdict of its trial, and notes
 // whether its result now stands.
-func (c *committer) attempt(ctx context.Context, r eval.Record, body string, lim *limits, stored *store.Stored) error {
+func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *store.Stored) error {
 	res, err := c.batch.ExecContext(ctx, `
-		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, trace_id, started, ended)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
+		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, started, ended)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
 		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, stored.Result.Verdict, r.Result.Reason, r.Result.Message,
-		r.CostMicroUSD, r.TraceID, micros(r.Started), micros(r.Ended))
+		r.CostMicroUSD, r.Tokens, r.TraceID, micros(r.Started), micros(r.Ended))
 	if err != nil {
 		return err
 	}
 	if n, err := res.RowsAffected(); n == 0 || err != nil {
 		return err
 	}
-	if r.CostMicroUSD != 0 {
-		if _, err := c.batch.ExecContext(ctx, `UPDATE runs SET spent = spent + ? WHERE id = ?`, r.CostMicroUSD, r.Run); err != nil {
-			return err
-		}
+	if err := c.books.spend(ctx, r.Record, r.word); err != nil {
+		return err
 	}
+	if err := c.decide(ctx, r, lim, stored); err != nil {
+		return err
+	}
+	if !stored.Final {
+		e := c.books.of(r.Run)
+		e.uncounted = e.uncounted.Add(took(r.Record))
+	}
+	return nil
+}
 
-	var t store.Trial
-	err = c.batch.queryRow(ctx, `SELECT attempt, state, failures, losses, reported FROM trials WHERE run = ? AND ordinal = ?`, r.Run, r.Ordinal).
-		Scan(&t.Attempt, &t.State, &t.Failures, &t.Losses, &t.Reported)
+// decide lets a new record bear on its trial, if it is one of the current attempt:
+// nothing is held for that any more, and its result may stand.
+func (c *committer) decide(ctx context.Context, r vetted, lim *limits, stored *store.Stored) error {
+	t, err := scanTrial(c.batch.queryRow(ctx, `SELECT `+trialColumns+` FROM trials WHERE run = ? AND ordinal = ?`, r.Run, r.Ordinal))
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // of a store that was put back to an older state
 		return nil
@@ -167,10 +188,19 @@ func (c *committer) attempt(ctx context.Context, r eval.Record, body string, lim
 		return nil
 	}
 	switch {
+	case t.Hold == eval.Amount{}:
+	case r.word:
+		e := c.books.of(r.Run)
+		e.held = less(e.held, t.Hold)
+	default:
+		if err := c.books.charge(ctx, t, r.UID); err != nil {
+			return err
+		}
+	}
+	switch {
 	case r.Outcome == eval.AttemptDone:
 		stored.Final = true
 	case t.Reported: // one attempt fails once, whoever says so
-		return nil
 	case r.Outcome == eval.AttemptFailed:
 		t.Failures++
 		stored.Final = t.Failures >= lim.attempts
@@ -179,17 +209,17 @@ func (c *committer) attempt(ctx context.Context, r eval.Record, body string, lim
 		stored.Final = t.Losses >= lim.maxLost
 	}
 	if !stored.Final {
-		_, err := c.batch.ExecContext(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = 1, hold = 0 WHERE run = ? AND ordinal = ?`,
+		_, err := c.batch.ExecContext(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = 1, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
 			t.Failures, t.Losses, r.Run, r.Ordinal)
 		return err
 	}
-	return c.stand(ctx, r, body, lim, stored)
+	return c.stand(ctx, r.Record, r.body, lim, stored)
 }
 
 // stand makes the record's result the one of its trial.
 func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *limits, stored *store.Stored) error {
 	b, verdict := c.batch, stored.Result.Verdict
-	if _, err := b.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = 0, hold = 0 WHERE run = ? AND ordinal = ?`,
+	if _, err := b.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = 0, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
 		r.UID, r.Run, r.Ordinal); err != nil {
 		return err
 	}
@@ -271,7 +301,7 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 
 // rowQuery reads standing results beside what the run's current grading says.
 const rowQuery = `
-	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.trace_id, a.started, a.ended, r.body, j.body
+	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.tokens, a.trace_id, a.started, a.ended, r.body, j.body
 	FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result
 	LEFT JOIN trials s ON s.run = (SELECT grading FROM runs WHERE id = t.run) AND s.ordinal = t.ordinal
 	LEFT JOIN results j ON j.uid = s.result `
@@ -280,7 +310,7 @@ func scanRow(row scanner) (store.Row, error) {
 	var r store.Row
 	var started, ended int64
 	var body, judgement []byte
-	if err := row.Scan(&r.Ordinal, &r.UID, &r.N, &r.Worker, &r.CostMicroUSD, &r.TraceID, &started, &ended, &body, &judgement); err != nil {
+	if err := row.Scan(&r.Ordinal, &r.UID, &r.N, &r.Worker, &r.CostMicroUSD, &r.Tokens, &r.TraceID, &started, &ended, &body, &judgement); err != nil {
 		return store.Row{}, err
 	}
 	r.Started, r.Ended = moment(started), moment(ended)
@@ -359,7 +389,7 @@ func (db *DB) Counts(ctx context.Context, run string) (eval.VerdictCounts, error
 // number in the order in which they started.
 func (db *DB) Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error) {
 	as, err := readAll(ctx, db.read, scanAttempt, `
-		SELECT a.uid, a.run, a.ordinal, a.n, a.worker, a.outcome, a.verdict, a.reason, a.message, a.cost, a.trace_id,
+		SELECT a.uid, a.run, a.ordinal, a.n, a.worker, a.outcome, a.verdict, a.reason, a.message, a.cost, a.tokens, a.trace_id,
 			a.started, a.ended, coalesce(t.result = a.uid, 0)
 		FROM attempts a LEFT JOIN trials t ON t.run = a.run AND t.ordinal = a.ordinal
 		WHERE a.run = ? AND a.ordinal = ?`, run, ordinal)
@@ -379,17 +409,7 @@ func scanAttempt(row scanner) (store.Attempt, error) {
 	var a store.Attempt
 	var started, ended int64
 	err := row.Scan(&a.UID, &a.Run, &a.Ordinal, &a.N, &a.Worker, &a.Outcome, &a.Verdict, &a.Reason, &a.Message,
-		&a.CostMicroUSD, &a.TraceID, &started, &ended, &a.Counts)
+		&a.CostMicroUSD, &a.Tokens, &a.TraceID, &started, &ended, &a.Counts)
 	a.Started, a.Ended = moment(started), moment(ended)
 	return a, err
-}
-
-// Spent is the cost of all attempts of a run, superseded ones included.
-func (db *DB) Spent(ctx context.Context, run string) (int64, error) {
-	var spent int64
-	err := db.read.QueryRowContext(ctx, `SELECT spent FROM runs WHERE id = ?`, run).Scan(&spent)
-	if err != nil {
-		return 0, fmt.Errorf("cost of run %s: %w", run, missing(err))
-	}
-	return spent, nil
 }

@@ -14,13 +14,15 @@ import (
 )
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
-	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent`
+	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
+	budget_microusd, budget_tokens, budget_time, day_microusd, short`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
 	var created, finished int64
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
-		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent)
+		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
+		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short)
 	r.Created, r.Finished = moment(created), moment(finished)
 	return r, err
 }
@@ -49,10 +51,17 @@ func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, grad
 }
 
 func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) error {
+	if err := bearable(r.Budget); err != nil {
+		return err
+	}
+	if r.DayMicroUSD < 0 {
+		return errors.New("a day's cap cannot be negative")
+	}
 	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
-		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent)
+		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
+		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short)
 	if err != nil {
 		return err
 	}
@@ -215,16 +224,17 @@ func touched(res sql.Result) error {
 	return err
 }
 
-// Finish stores the outcome, verdict, exit code, time and summary of a run and
-// makes it done, with an event if it was not. The summary's name is that of the
-// blob; a zero Finished means now.
+// Finish stores the outcome, what ran out, the verdict, exit code, time and
+// summary of a run and makes it done, with an event if it was not. The summary's
+// name is that of the blob; a zero Finished means now. Trials that are still out
+// are charged what they hold, and stay out: what comes of them in time counts.
 func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob) error {
 	if r.Finished.IsZero() {
-		r.Finished = time.Now()
+		r.Finished = db.now()
 	}
 	err := check([]eval.Blob{summary})
 	if err == nil {
-		err = db.change(ctx, func(tx *sql.Tx) error { return finish(ctx, tx, r, summary) })
+		err = db.change(ctx, func(tx *sql.Tx) error { return finish(ctx, tx, r, summary, db.now()) })
 	}
 	if err != nil {
 		return fmt.Errorf("finish run %s: %w", r.ID, err)
@@ -232,7 +242,7 @@ func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob) error {
 	return nil
 }
 
-func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob) error {
+func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob, now time.Time) error {
 	var old eval.RunState
 	if err := tx.QueryRowContext(ctx, `SELECT state FROM runs WHERE id = ?`, r.ID).Scan(&old); err != nil {
 		return missing(err)
@@ -243,8 +253,14 @@ func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob) erro
 	if err := needBlobs(ctx, tx, r.ID, summary.SHA256); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE runs SET outcome = ?, verdict = ?, exit_code = ?, summary = ?, finished = ? WHERE id = ?`,
-		r.Outcome, r.Verdict, r.ExitCode, summary.SHA256, micros(r.Finished), r.ID)
+	if err := giveUp(ctx, tx, now, `run = ?`, r.ID); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM live WHERE run = ?`, r.ID); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET outcome = ?, short = ?, verdict = ?, exit_code = ?, summary = ?, finished = ? WHERE id = ?`,
+		r.Outcome, r.Short, r.Verdict, r.ExitCode, summary.SHA256, micros(r.Finished), r.ID)
 	if err != nil || old == eval.RunDone {
 		return err
 	}

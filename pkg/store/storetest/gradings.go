@@ -62,7 +62,7 @@ func testGrading(t *testing.T, s store.Store) {
 		{Run: grading1, Ordinal: 0, Attempt: 1, State: store.Waiting, Subject: first.Result.Trajectory},
 		{Run: grading1, Ordinal: 1, Attempt: 1, State: store.Waiting, Subject: due[1].Subject},
 	})
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 3))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1})
 	said := judgement(grading1, 0, 1, true)
 	stored, err := s.Commit(ctx, []eval.Record{said, said, judgement(grading1, 1, 1, false)})
 	must(t, err)
@@ -88,7 +88,7 @@ func testRegrading(t *testing.T, s store.Store) {
 	r := createGraded(t, s, 3)
 	dispatch(t, s, "r-graded", 3)
 	commit(t, s, unjudged(0), unjudged(1), record("r-graded", 2, 1, eval.Pass))
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 3))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1})
 	down := judgement(grading1, 1, 1, false)
 	down.Result = eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable, Message: "no answer"}
 	commit(t, s, judgement(grading1, 0, 1, true), down)
@@ -105,7 +105,7 @@ func testRegrading(t *testing.T, s store.Store) {
 		must(t, err)
 		equal(t, "to be scored", n, 1)
 	}
-	must(t, s.Dispatch(ctx, grading2, []store.Mark{{Ordinal: 1, Attempt: 1}}, 3))
+	mark(t, s, grading2, store.Mark{Ordinal: 1, Attempt: 1})
 	commit(t, s, judgement(grading2, 1, 1, false))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Pass: 2, Unjudged: 1}) // not the current one yet
 	g.Outcome = eval.OutcomeComplete
@@ -123,7 +123,7 @@ func testRegrading(t *testing.T, s store.Store) {
 	n, err := s.CreateGrading(ctx, all, nil, true)
 	must(t, err)
 	equal(t, "to be scored anew", n, 2) // the third trial kept no trajectory
-	must(t, s.Dispatch(ctx, all.ID, []store.Mark{{Ordinal: 1, Attempt: 1}}, 3))
+	mark(t, s, all.ID, store.Mark{Ordinal: 1, Attempt: 1})
 	stored, err := s.Commit(ctx, []eval.Record{judgement(all.ID, 1, 1, true)})
 	must(t, err)
 	equal(t, "verdict before", stored[0].Was, eval.Fail)
@@ -139,7 +139,7 @@ func testDecidedAnyway(t *testing.T, s store.Store) {
 	fails.Result.Scores[0] = eval.Score{Check: "called", Reason: eval.ReasonMismatch}
 	commit(t, s, fails, unjudged(1))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Unjudged: 1})
-	must(t, s.Dispatch(t.Context(), grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1})
 	commit(t, s, judgement(grading1, 0, 1, true))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Fail: 1, Unjudged: 1})
 	commit(t, s, judgement(grading1, 1, 1, true))
@@ -155,7 +155,7 @@ func testCarryOver(t *testing.T, s store.Store) {
 	first := unjudged(0)
 	first.Result.Scores = append(first.Result.Scores, eval.Score{Check: "success", Pending: true, Reason: eval.ReasonNoJudge})
 	commit(t, s, first)
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1})
 	person := judgement(grading1, 0, 1, true)
 	person.Result.Scores = []eval.Score{{Check: "success", Pass: true, Value: 1}, {Check: "rubric", Pass: true, Value: 1}}
 	commit(t, s, person)
@@ -165,7 +165,7 @@ func testCarryOver(t *testing.T, s store.Store) {
 	g.ID, g.Parent, g.Grading, g.Created = grading2, r.ID, "", when.Add(time.Hour)
 	_, err := s.CreateGrading(ctx, g, nil, true)
 	must(t, err)
-	must(t, s.Dispatch(ctx, grading2, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
+	mark(t, s, grading2, store.Mark{Ordinal: 0, Attempt: 1})
 	commit(t, s, judgement(grading2, 0, 1, true))
 	g.Outcome = eval.OutcomeComplete
 	must(t, s.Finish(ctx, g, blob.Pack([]byte(`{}`))))

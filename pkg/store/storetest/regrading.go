@@ -15,7 +15,7 @@ func testRetryJudged(t *testing.T, s store.Store) {
 	createGraded(t, s, 1)
 	dispatch(t, s, "r-graded", 1)
 	commit(t, s, unjudged(0))
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1})
 	refused := judgement(grading1, 0, 1, true)
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
 	commit(t, s, refused)
@@ -29,7 +29,7 @@ func testRetryJudged(t *testing.T, s store.Store) {
 	due, err := s.Outstanding(ctx, grading1)
 	must(t, err)
 	equal(t, "due in the grading", len(due), 0)
-	must(t, s.Dispatch(ctx, "r-graded", []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
+	mark(t, s, "r-graded", store.Mark{Ordinal: 0, Attempt: 2})
 	again := unjudged(0)
 	again.UID, again.N = "again", 2
 	stored, err := s.Commit(ctx, []eval.Record{again})
@@ -47,7 +47,7 @@ func testRetryOnlyUnjudged(t *testing.T, s store.Store) {
 	r := createGraded(t, s, 3)
 	dispatch(t, s, "r-graded", 3)
 	commit(t, s, unjudged(0), unjudged(1), unjudged(2))
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}, {Ordinal: 2, Attempt: 1}}, 3))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1}, store.Mark{Ordinal: 2, Attempt: 1})
 	refused := judgement(grading1, 2, 1, true)
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
 	commit(t, s, judgement(grading1, 0, 1, true), judgement(grading1, 1, 1, false), refused)
@@ -73,7 +73,7 @@ func testRetryUnderAGrading(t *testing.T, s store.Store) {
 	r := createGraded(t, s, 2)
 	dispatch(t, s, "r-graded", 2)
 	commit(t, s, unjudged(0), unjudged(1))
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2))
+	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1})
 	refused := judgement(grading1, 1, 1, true)
 	refused.Result.Scores = []eval.Score{{Check: "tone", Pending: true, Reason: eval.ReasonJudgeRefused}}
 	commit(t, s, judgement(grading1, 0, 1, true), refused)
@@ -87,11 +87,11 @@ func testRetryUnderAGrading(t *testing.T, s store.Store) {
 	due, err := s.Outstanding(ctx, grading2)
 	must(t, err)
 	equal(t, "due in the interrupted grading", len(due), 0)
-	must(t, s.Dispatch(ctx, "r-graded", []store.Mark{{Ordinal: 1, Attempt: 2}}, 2))
+	mark(t, s, "r-graded", store.Mark{Ordinal: 1, Attempt: 2})
 	again := unjudged(1)
 	again.UID, again.N = "again", 2
 	commit(t, s, again)
-	must(t, s.Dispatch(ctx, grading1, []store.Mark{{Ordinal: 1, Attempt: 2}}, 2))
+	mark(t, s, grading1, store.Mark{Ordinal: 1, Attempt: 2})
 	commit(t, s, judgement(grading1, 1, 2, false))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Pass: 1, Fail: 1})
 
@@ -114,7 +114,7 @@ func testFinalizing(t *testing.T, s store.Store) {
 	g.ID, g.Parent, g.Grading, g.Created = grading2, r.ID, "", when.Add(time.Hour)
 	_, err := s.CreateGrading(ctx, g, nil, false)
 	must(t, err)
-	must(t, s.Dispatch(ctx, grading2, []store.Mark{{Ordinal: 0, Attempt: 1}}, 1))
+	mark(t, s, grading2, store.Mark{Ordinal: 0, Attempt: 1})
 	commit(t, s, judgement(grading2, 0, 1, true))
 	expectCounts(t, s, "r-graded", eval.VerdictCounts{Unjudged: 1})
 	must(t, s.SetState(ctx, grading2, eval.RunFinalizing))

@@ -90,7 +90,7 @@ func testSuperseded(t *testing.T, s store.Store) {
 	create(t, s, run1, 1)
 	dispatch(t, s, run1, 1)
 	must(t, s.Next(t.Context(), run1, 0, 1, time.Time{}))
-	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
+	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 2})
 
 	future := record(run1, 0, 3, eval.Pass)
 	equal(t, "final for another attempt", commit(t, s, record(run1, 0, 1, eval.Pass), future), []bool{false, false})
@@ -123,7 +123,7 @@ func testFailures(t *testing.T, s store.Store) {
 	for n := 1; n <= 3; n++ {
 		if n > 1 {
 			must(t, s.Next(t.Context(), run1, 0, n-1, time.Time{}))
-			must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: n}}, 1))
+			mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: n})
 		}
 		r := failed(0, n, eval.AttemptFailed)
 		equal(t, fmt.Sprintf("final after failure %d", n), commit(t, s, r), []bool{n == 3})

@@ -63,11 +63,11 @@ func (m *model) dispatch(t *rapid.T) {
 	if rapid.Bool().Draw(t, "stale") {
 		n = m.attempt(t, i)
 	}
-	hold := rapid.Int64Range(0, 5).Draw(t, "hold")
-	must(t, m.s.Dispatch(t.Context(), m.run, []store.Mark{{Ordinal: i, Attempt: n, HoldMicroUSD: hold}}, i+1))
+	hold := eval.Amount{MicroUSD: rapid.Int64Range(0, 5).Draw(t, "hold"), Tokens: rapid.Int64Range(0, 5).Draw(t, "tokens")}
+	mark(t, m.s, m.run, store.Mark{Ordinal: i, Attempt: n, Hold: hold, Cursor: i + 1})
 	tr := &m.trials[i]
 	if tr.Attempt == 0 || tr.State == store.Waiting && tr.Attempt == n {
-		tr.Attempt, tr.State, tr.HoldMicroUSD, tr.NotBefore = n, store.Dispatched, hold, time.Time{}
+		tr.Attempt, tr.State, tr.Hold, tr.NotBefore = n, store.Dispatched, hold, time.Time{}
 	}
 }
 
@@ -77,7 +77,7 @@ func (m *model) commit(t *rapid.T) {
 	for range rapid.IntRange(1, 3).Draw(t, "records") {
 		i := m.ordinal(t)
 		r := record(m.run, i, m.attempt(t, i), rapid.SampledFrom(eval.Verdicts()).Draw(t, "verdict"))
-		r.Outcome = rapid.SampledFrom([]eval.AttemptOutcome{eval.AttemptDone, eval.AttemptDone, eval.AttemptFailed, eval.AttemptLost}).Draw(t, "outcome")
+		r.Outcome = rapid.SampledFrom([]eval.AttemptOutcome{eval.AttemptDone, eval.AttemptDone, eval.AttemptFailed, eval.AttemptLost, eval.AttemptReturned}).Draw(t, "outcome")
 		if r.Outcome != eval.AttemptDone {
 			r.Result.Verdict = eval.Error
 		}
@@ -109,8 +109,9 @@ func (m *model) put(r eval.Record) bool {
 	case eval.AttemptLost:
 		tr.Losses++
 		final = tr.Losses == 2
+	case eval.AttemptReturned: // counts against nothing
 	}
-	tr.HoldMicroUSD, tr.Reported = 0, true
+	tr.Hold, tr.Reported = eval.Amount{}, true
 	if final {
 		tr.State, tr.stands = store.Done, r
 	}
@@ -157,6 +158,9 @@ func (m *model) release(t *rapid.T) {
 func (m *model) finish(t *rapid.T) {
 	must(t, m.s.Finish(t.Context(), eval.Run{ID: m.run}, blob.Pack(nil)))
 	m.done = true
+	for i := range m.trials {
+		m.trials[i].Hold = eval.Amount{}
+	}
 }
 
 func (m *model) retry(t *rapid.T) {

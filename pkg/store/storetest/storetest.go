@@ -130,9 +130,17 @@ func dispatch(t tb, s store.Store, run string, trials int) {
 	t.Helper()
 	var marks []store.Mark
 	for i := range trials {
-		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1})
+		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1, Cursor: i + 1})
 	}
-	must(t, s.Dispatch(t.Context(), run, marks, trials))
+	mark(t, s, run, marks...)
+}
+
+// mark writes marks that all fit.
+func mark(t tb, s store.Store, run string, marks ...store.Mark) {
+	t.Helper()
+	d, err := s.Dispatch(t.Context(), run, marks)
+	must(t, err)
+	equal(t, "dispatched", d, store.Marked{Marks: len(marks)})
 }
 
 // record is what attempt n at a trial hands in.
@@ -204,9 +212,9 @@ func expectCounts(t tb, s store.Store, run string, want eval.VerdictCounts) {
 
 func expectSpent(t tb, s store.Store, run string, want int64) {
 	t.Helper()
-	got, err := s.Spent(t.Context(), run)
+	got, err := s.Ledger(t.Context(), run)
 	must(t, err)
-	equal(t, "spent", got, want)
+	equal(t, "spent", got.Spent.MicroUSD, want)
 }
 
 func must(t tb, err error) {
@@ -238,7 +246,13 @@ func testNotFound(t *testing.T, s store.Store) {
 	notFound(t, "SetState", s.SetState(ctx, "r-none", eval.RunRunning))
 	notFound(t, "SetControl", s.SetControl(ctx, "r-none", eval.ControlPause))
 	notFound(t, "Finish", s.Finish(ctx, eval.Run{ID: "r-none"}, blob.Pack(nil)))
-	notFound(t, "Dispatch", s.Dispatch(ctx, "r-none", nil, 0))
+	_, err = s.Dispatch(ctx, "r-none", nil)
+	notFound(t, "Dispatch", err)
+	notFound(t, "TakeBack", s.TakeBack(ctx, "r-none", nil))
+	notFound(t, "SetBudget", s.SetBudget(ctx, "r-none", eval.Budget{}))
+	notFound(t, "SetLive", s.SetLive(ctx, "r-none", eval.Live{}))
+	_, err = s.Live(ctx, "r-none")
+	notFound(t, "Live", err)
 	_, err = s.Outstanding(ctx, "r-none")
 	notFound(t, "Outstanding", err)
 	_, err = s.Release(ctx, "r-none")
@@ -247,8 +261,8 @@ func testNotFound(t *testing.T, s store.Store) {
 	notFound(t, "Retry", err)
 	_, err = s.Counts(ctx, "r-none")
 	notFound(t, "Counts", err)
-	_, err = s.Spent(ctx, "r-none")
-	notFound(t, "Spent", err)
+	_, err = s.Ledger(ctx, "r-none")
+	notFound(t, "Ledger", err)
 	_, err = s.Attempts(ctx, "r-none", 0)
 	notFound(t, "Attempts", err)
 	notFound(t, "EachResult", s.EachResult(ctx, "r-none", func(store.Row) error { return nil }))

@@ -16,24 +16,28 @@ func testDispatch(t *testing.T, s store.Store) {
 	if got := outstanding(t, s, run1); len(got) != 0 {
 		t.Errorf("got %v before anything was dispatched, want nothing", got)
 	}
-	marks := []store.Mark{{Ordinal: 1, Attempt: 1, HoldMicroUSD: 70}, {Ordinal: 0, Attempt: 1}}
+	marks := []store.Mark{{Ordinal: 1, Attempt: 1, Hold: eval.Amount{MicroUSD: 70, Tokens: 7}, Cursor: 2}, {Ordinal: 0, Attempt: 1}}
 	for range 2 {
-		must(t, s.Dispatch(t.Context(), run1, marks, 2))
+		mark(t, s, run1, marks...)
 	}
 	want := []store.Trial{
 		{Run: run1, Ordinal: 0, Attempt: 1, State: store.Dispatched},
-		{Run: run1, Ordinal: 1, Attempt: 1, State: store.Dispatched, HoldMicroUSD: 70},
+		{Run: run1, Ordinal: 1, Attempt: 1, State: store.Dispatched, Hold: eval.Amount{MicroUSD: 70, Tokens: 7}},
 	}
 	equal(t, "outstanding", outstanding(t, s, run1), want)
-	must(t, s.Dispatch(t.Context(), run1, nil, 1))
+	mark(t, s, run1)
 	r, err := s.Run(t.Context(), run1)
 	must(t, err)
 	equal(t, "cursor", r.Cursor, 2)
 
-	for name, ordinal := range map[string]int{"negative": -1, "behind the plan": 5} {
-		err := s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 2, Attempt: 1}, {Ordinal: ordinal, Attempt: 1}}, 3)
-		if err == nil {
-			t.Errorf("got no error for an ordinal that is %s", name)
+	for name, bad := range map[string]store.Mark{
+		"a negative ordinal":        {Ordinal: -1, Attempt: 1},
+		"an ordinal after the last": {Ordinal: 5, Attempt: 1},
+		"a negative hold":           {Ordinal: 3, Attempt: 1, Hold: eval.Amount{MicroUSD: -1}},
+		"negative tokens":           {Ordinal: 3, Attempt: 1, Hold: eval.Amount{Tokens: -1}},
+	} {
+		if _, err := s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 2, Attempt: 1, Cursor: 3}, bad}); err == nil {
+			t.Errorf("got no error for %s", name)
 		}
 	}
 	equal(t, "outstanding after a refused dispatch", outstanding(t, s, run1), want)
@@ -41,18 +45,18 @@ func testDispatch(t *testing.T, s store.Store) {
 	// Marks of a scheduler that has been overtaken change nothing.
 	must(t, s.Next(t.Context(), run1, 0, 1, when))
 	commit(t, s, record(run1, 1, 1, eval.Pass))
-	must(t, s.Dispatch(t.Context(), run1, marks, 2))
+	mark(t, s, run1, marks...)
 	waiting := store.Trial{Run: run1, Ordinal: 0, Attempt: 2, State: store.Waiting, NotBefore: when}
 	equal(t, "outstanding after old marks", outstanding(t, s, run1), []store.Trial{waiting})
 
-	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 2, HoldMicroUSD: 30}}, 2))
+	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 2, Hold: eval.Amount{MicroUSD: 30}})
 	equal(t, "outstanding after the next mark", outstanding(t, s, run1),
-		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 2, State: store.Dispatched, HoldMicroUSD: 30}})
+		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 2, State: store.Dispatched, Hold: eval.Amount{MicroUSD: 30}}})
 }
 
 func testNext(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
-	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 1, HoldMicroUSD: 70}}, 1))
+	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 1, Hold: eval.Amount{MicroUSD: 70}})
 	commit(t, s, failed(0, 1, eval.AttemptFailed))
 	equal(t, "reported", outstanding(t, s, run1),
 		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 1, State: store.Dispatched, Failures: 1, Reported: true}})
@@ -64,7 +68,7 @@ func testNext(t *testing.T, s store.Store) {
 	equal(t, "waiting", outstanding(t, s, run1),
 		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 2, State: store.Waiting, NotBefore: due, Failures: 1}})
 
-	must(t, s.Dispatch(t.Context(), run1, []store.Mark{{Ordinal: 0, Attempt: 2}}, 1))
+	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 2})
 	commit(t, s, record(run1, 0, 2, eval.Pass))
 	must(t, s.Next(t.Context(), run1, 0, 2, due))
 	if got := outstanding(t, s, run1); len(got) != 0 {
