@@ -37,8 +37,9 @@ type conversation struct {
 	// failed holds the tools whose latest call failed.
 	failed     map[string]bool
 	repeats    repeats
-	shownBytes int           // of results
-	waited     time.Duration // for rate limits and overload
+	shownBytes int // of results
+	watch      *stopwatch
+	waited     time.Duration // for a place, for rate limits and overload
 	done       Done
 }
 
@@ -158,11 +159,14 @@ func (c *conversation) generate(ctx context.Context) (llm.Response, bool) {
 // before the call that succeeded. They have a time of their own.
 func (c *conversation) ask(ctx context.Context, model llm.Model, req llm.Request) (llm.Response, float64, error) {
 	begun := c.loop.Now()
+	req.OnWait = c.watch.wait
 	response, err := model.Generate(ctx, req)
 	latency := milliseconds(c.loop.Now().Sub(begun))
-	c.waited += time.Duration(response.WaitedMS * float64(time.Millisecond))
+	waited := response.WaitedMS + response.LimiterMS
+	c.waited += time.Duration(waited * float64(time.Millisecond))
 	c.done.Times.BackoffMS += response.WaitedMS
-	return response, max(0, latency-response.WaitedMS), err
+	c.done.Times.LimiterMS += response.LimiterMS
+	return response, max(0, latency-waited), err
 }
 
 // hear notes what the agent says.
@@ -187,9 +191,28 @@ func (c *conversation) unanswered(ctx context.Context, err error) bool {
 	case ok && failure.Kind == llm.ContentFilter:
 		c.find("refused", clip(failure.Error()))
 		return c.stop(eval.StopRefused)
+	case ok && failure.Kind == llm.CostLimit:
+		return c.outOfMoney(failure)
+	case ok && failure.Kind == llm.Later:
+		c.done.Later = max(failure.Wait, time.Second)
+		c.stop(eval.StopNotStarted)
+		return c.decide(eval.Unfinished, eval.ReasonModelUnavailable, clip(failure.Error()))
 	default:
 		return c.modelLost(reasonOf(err), "the model: "+err.Error())
 	}
+}
+
+// outOfMoney ends a trial whose next call it may not be able to pay. That is one
+// of its limits, and it is scored on what it has; one that cannot even begin says
+// nothing of the agent.
+func (c *conversation) outOfMoney(failure *llm.Error) bool {
+	if len(c.done.Trajectory.Turns) == 0 {
+		c.stop(eval.StopNotStarted)
+		return c.decide(eval.Error, eval.ReasonBudget, failure.Message+"; raise limits.cost_usd, or lower max_output_tokens")
+	}
+	c.limit(eval.StopCostLimit, "cost")
+	c.find("cost_limit", failure.Message)
+	return false
 }
 
 // reasonOf is the reason of a trial that ends because a model gave no answer.

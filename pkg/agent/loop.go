@@ -60,12 +60,9 @@ func (l Loop) Run(ctx context.Context, task Task) Done {
 		l.Now = time.Now
 	}
 	begun := l.Now()
-	if limit := task.Case.Limits.Time; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeLimit)
-		defer cancel()
-	}
-	c := &conversation{loop: l, task: task, failed: map[string]bool{}}
+	ctx, watch, cancel := newStopwatch(ctx, task.Case.Limits.Time)
+	defer cancel()
+	c := &conversation{loop: l, task: task, watch: watch, failed: map[string]bool{}}
 	goesOn := c.open(ctx)
 	for goesOn {
 		goesOn = c.turn(ctx)

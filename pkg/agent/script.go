@@ -47,6 +47,9 @@ type Done struct {
 	// Elapsed is how long the trial took, without waits for rate limits and
 	// overload.
 	Elapsed time.Duration
+	// Later is set when the trial had to be given back before anything was paid: how
+	// long it had better wait.
+	Later time.Duration
 }
 
 // errTimeLimit is the cause with which the trial's own time limit ends a call.

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -71,6 +72,9 @@ func (c *conversation) played(ctx context.Context) (string, bool) {
 func (c *conversation) userLost(ctx context.Context, err error) bool {
 	if c.interrupted(ctx) {
 		return false
+	}
+	if failure, ok := errors.AsType[*llm.Error](err); ok && failure.Kind == llm.CostLimit {
+		return c.outOfMoney(failure)
 	}
 	return c.modelLost(reasonOf(err), "the model that plays the user: "+err.Error())
 }

@@ -41,7 +41,7 @@ func TestMetricsAndLabels(t *testing.T) {
 		}
 		return nil
 	}
-	s, err := Summarize(eval.Run{ID: "r"}, snap, each, 0)
+	s, err := Summarize(eval.Run{ID: "r"}, snap, each, eval.Ledger{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestConditionsThatDifferInMoreAreNotCompared(t *testing.T) {
 					}
 				}
 				return nil
-			}, 0)
+			}, eval.Ledger{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestCauses(t *testing.T) {
 			}
 		}
 		return nil
-	}, 0)
+	}, eval.Ledger{})
 	if err != nil {
 		t.Fatal(err)
 	}

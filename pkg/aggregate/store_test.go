@@ -51,9 +51,9 @@ func TestThroughARealStore(t *testing.T) {
 		}
 		var marks []store.Mark
 		for o := range trials {
-			marks = append(marks, store.Mark{Ordinal: o, Attempt: 1})
+			marks = append(marks, store.Mark{Ordinal: o, Attempt: 1, Cursor: o + 1})
 		}
-		if err := db.Dispatch(t.Context(), id, marks, trials); err != nil {
+		if _, err := db.Dispatch(t.Context(), id, marks); err != nil {
 			t.Fatal(err)
 		}
 		final := 0
@@ -88,7 +88,7 @@ func TestThroughARealStore(t *testing.T) {
 			t.Errorf("observed %d final records, want %d", final, trials)
 		}
 		each := func(fn func(store.Row) error) error { return db.EachResult(t.Context(), id, fn) }
-		s, err := Summarize(run, snap, each, 0)
+		s, err := Summarize(run, snap, each, eval.Ledger{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // Summarize makes the numbers of a run from its standing results, which each
-// hands over in one pass. spent is the cost of all attempts in micro-dollars.
+// hands over in one pass, and from the ledger of all its attempts.
 // The verdict and the exit code are left to [Decide].
 //
 // Trials of the plan without a result count as unfinished. The latency of the
@@ -22,7 +22,7 @@ import (
 //
 // The summary does not depend on the order in which results come, but it is
 // made fastest in the order of ordinals.
-func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error) error, spent int64) (eval.Summary, error) {
+func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error) error, ledger eval.Ledger) (eval.Summary, error) {
 	s := eval.Summary{
 		Run:       run.ID,
 		Suite:     snap.Suite,
@@ -31,7 +31,6 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		Trials:    snap.Plan.Trials(),
 		Kinds:     map[eval.Kind]eval.KindStats{},
 		Cells:     make([]eval.CellStats, 0, len(snap.Plan.Cells)),
-		Cost:      eval.Cost{MicroUSD: &spent, KnownMicroUSD: spent},
 		Git:       snap.Git,
 		Version:   snap.Version,
 		Started:   run.Created,
@@ -46,6 +45,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	m := metrics{}
 	k := controls{}
 	why := causes{}
+	co := newCoverage(snap.Plan)
 	order := eval.NewOrder(snap.Plan)
 	err := each(func(r store.Row) error {
 		i, repeat, err := order.At(r.Ordinal)
@@ -53,6 +53,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 			return err
 		}
 		cells[i].add(r, repeat)
+		co.add(repeat, r.Result)
 		t.add(r.Result.Tools)
 		f.add(r)
 		m.add(cells[i].stats, r.Result)
@@ -91,6 +92,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 	s.Labels = l.finish()
 	s.Metrics = m.finish()
 	s.Causes = why.finish()
+	s.Cost, s.Coverage = co.finish(run, snap, ledger)
 	if s.Incomparable = k.refuse(snap); s.Incomparable == "" {
 		s.Compared = snap.Metrics
 	}

@@ -100,7 +100,7 @@ func TestSummarize(t *testing.T) {
 	}
 	created := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
 	run := eval.Run{ID: "r-20261130-ABCDEF", Outcome: eval.OutcomeRunCancelled, Created: created, Finished: created.Add(time.Second)}
-	got, err := Summarize(run, snap, each(rows), 42)
+	got, err := Summarize(run, snap, each(rows), eval.Ledger{Spent: eval.Amount{MicroUSD: 42}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,8 @@ func TestSummarize(t *testing.T) {
 			{Tool: "get", Calls: 2, Errors: 1, Latency: eval.Percentiles{N: 2, P50: 5, P95: 10, P99: 10, Max: 10}},
 			{Tool: "put", Calls: 1, Latency: eval.Percentiles{N: 1, P50: 20, P95: 20, P99: 20, Max: 20}},
 		},
-		Cost:     eval.Cost{MicroUSD: 42},
+		Cost:     eval.Cost{MicroUSD: new(int64(42)), KnownMicroUSD: 42},
+		Coverage: &eval.Coverage{CompleteRounds: 1, Rounds: 3},
 		Findings: []eval.Finding{{Code: "stdout_noise", Detail: "second", Count: 3}},
 		Version:  "test",
 		Started:  created,
@@ -186,7 +187,7 @@ func TestFailureThatExplainsTheCell(t *testing.T) {
 			for i, v := range tt.verdicts {
 				rs = append(rs, store.Row{Ordinal: at[[2]int{0, i + 1}], Result: eval.Result{Verdict: v}})
 			}
-			s, err := Summarize(eval.Run{}, snap, each(rs), 0)
+			s, err := Summarize(eval.Run{}, snap, each(rs), eval.Ledger{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,11 +204,11 @@ func TestFailureThatExplainsTheCell(t *testing.T) {
 
 func TestSummarizePassesErrorsOn(t *testing.T) {
 	broken := errors.New("database is locked")
-	_, err := Summarize(eval.Run{ID: "r-1"}, snapshot(), func(func(store.Row) error) error { return broken }, 0)
+	_, err := Summarize(eval.Run{ID: "r-1"}, snapshot(), func(func(store.Row) error) error { return broken }, eval.Ledger{})
 	if !errors.Is(err, broken) {
 		t.Errorf("got error %v, want %v", err, broken)
 	}
-	if _, err := Summarize(eval.Run{ID: "r-1"}, snapshot(), each([]store.Row{{Ordinal: 7}}), 0); err == nil {
+	if _, err := Summarize(eval.Run{ID: "r-1"}, snapshot(), each([]store.Row{{Ordinal: 7}}), eval.Ledger{}); err == nil {
 		t.Error("a result outside of the plan: got no error")
 	}
 }
@@ -246,7 +247,7 @@ func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rs := rows(t, snap.Plan)
 		bits := func() string {
-			s, err := Summarize(eval.Run{}, snap, each(rs), 0)
+			s, err := Summarize(eval.Run{}, snap, each(rs), eval.Ledger{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +270,7 @@ func TestSummaryCountsEveryTrialOnce(t *testing.T) {
 	snap := snapshot()
 	rapid.Check(t, func(t *rapid.T) {
 		rs := rows(t, snap.Plan)
-		s, err := Summarize(eval.Run{}, snap, each(rs), 0)
+		s, err := Summarize(eval.Run{}, snap, each(rs), eval.Ledger{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +305,7 @@ func BenchmarkSummarize(b *testing.B) {
 		}})
 	}
 	for b.Loop() {
-		if _, err := Summarize(eval.Run{}, snap, each(rs), 0); err != nil {
+		if _, err := Summarize(eval.Run{}, snap, each(rs), eval.Ledger{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/jobs/asynqjobs"
+	"github.com/evalfarm/evalfarm/pkg/limit"
+	"github.com/evalfarm/evalfarm/pkg/limit/redislimit"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
@@ -44,10 +46,11 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	// The namespace holds the run as well: two embedded runs of one store may
 	// share a Redis, and must not take each other's trials.
 	q := newQueues(c, b, s.ID()+"-"+run)
-	agg, sched := newScheduler(c, s, q, obs.Stored)
 	id := workerID()
+	limiter, gate := newLimiter(c, b, id)
+	agg, sched := newScheduler(c, s, q, gate, obs.Stored)
 	pool := c.sessions(s.ID(), id)
-	hands := newWorkers(c, id, pool, q, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, obs)
+	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, obs)
 	if of.Grading == "" && of.Parent == "" {
 		hands = hands[:1] // nothing to judge
 	}
@@ -60,6 +63,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	g.Go(func() error { return settled(base, agg.Run(base)) })
 	g.Go(func() error { return settled(base, sched.Run(base)) })
 	g.Go(func() error { return settled(base, pool.Run(base)) })
+	g.Go(func() error { return settled(base, limiter.Run(base)) })
 
 	// The worker begins after the run was adopted, or it would be handed what a
 	// Redis still holds of the time before.
@@ -85,6 +89,11 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	}
 	stopWork()
 	<-worked // while what it drains into is still there
+	if err != nil && base.Err() == nil {
+		if err := sched.Park(base, run); err != nil {
+			c.logger().WarnContext(base, "park", "run", run, "error", err)
+		}
+	}
 	pool.Close()
 	stop()
 	if failed := g.Wait(); failed != nil && !errors.Is(err, failed) {
@@ -112,15 +121,22 @@ func newQueues(c Config, b *broker.Broker, namespace string) queues {
 }
 
 // newWorkers makes the worker of trials and the one that judges.
-func newWorkers(c Config, id string, pool worker.Sessions, q queues, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, obs Observer) []*worker.Worker {
+func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *limit.Limiter, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, obs Observer) []*worker.Worker {
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
-		Models: models(), Secret: c.secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
+		Models: models(limiter), Secret: c.secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
 	}
 	judging := o
 	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)
 	judging.Began, judging.Ended = nil, nil
 	return []*worker.Worker{worker.New(o), worker.New(judging)}
+}
+
+// newLimiter makes this process's queue before the gate that all share who use the
+// Redis: a provider does not ask whose farm a call is from.
+func newLimiter(c Config, b *broker.Broker, id string) (*limit.Limiter, *redislimit.Gate) {
+	gate := redislimit.New(b.Client(), "limits", redislimit.Options{})
+	return limit.New(gate, limit.Options{Process: id, Logger: c.logger()}), gate
 }
 
 // work runs workers until ctx ends and they have drained.
@@ -134,7 +150,7 @@ func work(ctx context.Context, hands []*worker.Worker) error {
 
 // newScheduler makes the aggregator of s and the scheduler that hears what it
 // stored. observe, when it is not nil, hears it next.
-func newScheduler(c Config, s store.Store, q queues, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
+func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
 	var sched *scheduler.Scheduler
 	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
 		sched.Stored(st)
@@ -142,7 +158,7 @@ func newScheduler(c Config, s store.Store, q queues, observe func(store.Stored))
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Logger: c.logger()})
+	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Limits: gate.States, Logger: c.logger()})
 	return agg, sched
 }
 

@@ -61,7 +61,8 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	}
 	defer b.Close()
 	q := newQueues(c.Config, b, s.ID())
-	agg, sched := newScheduler(c.Config, s, q, nil)
+	_, gate := newLimiter(c.Config, b, "scheduler")
+	agg, sched := newScheduler(c.Config, s, q, gate, nil)
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -152,13 +153,15 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	q := newQueues(c.Config, b, farm.ID)
 	id := workerID()
 	pool := c.sessions(farm.ID, id)
-	hands := newWorkers(c.Config, id, pool, q, blob.NewCache(blobs, blobCache),
+	limiter, _ := newLimiter(c.Config, b, id)
+	hands := newWorkers(c.Config, id, pool, q, limiter, blob.NewCache(blobs, blobCache),
 		func(place jobs.Workplace) worker.Sink { return place }, Observer{})
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, base := errgroup.WithContext(base)
 	g.Go(func() error { return settled(base, b.Run(base)) })
 	g.Go(func() error { return settled(base, pool.Run(base)) })
+	g.Go(func() error { return settled(base, limiter.Run(base)) })
 	g.Go(func() error {
 		defer stop()
 		working, stopWork := context.WithCancel(base)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,34 +9,43 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/llm/anthropic"
 	"github.com/evalfarm/evalfarm/pkg/llm/cassette"
 	"github.com/evalfarm/evalfarm/pkg/llm/openai"
 	"github.com/evalfarm/evalfarm/pkg/llm/scripted"
+	"github.com/evalfarm/evalfarm/pkg/meter"
 	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
 // callTimeout bounds a call of a model that says nothing of it.
 const callTimeout = 10 * time.Minute
 
-// models makes models of what suites declare, with their secrets resolved. All of
-// them share one client, and with it connections.
-func models() func(m eval.Model, secrets *redact.Redactor) (llm.Model, error) {
+// models makes metered models of what suites declare, with their secrets resolved.
+// All of them share one client, and with it connections, and the farm's limiter.
+func models(limiter *limit.Limiter) func(m eval.Model, secrets *redact.Redactor, o meter.Options) (llm.Model, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64
+	transport.MaxIdleConnsPerHost = 1000 // as many as are called at once
+	transport.MaxIdleConns = 0
 	shared := &http.Client{Transport: transport}
-	return func(m eval.Model, secrets *redact.Redactor) (llm.Model, error) {
+	return func(m eval.Model, secrets *redact.Redactor, o meter.Options) (llm.Model, error) {
 		if m.Replayed() {
-			return cassette.Replay(filepath.FromSlash(m.Cassette.Dir), secrets.String), nil
+			// Played back is neither paid nor limited, and what is missing is missing
+			// each time.
+			o.Price, o.Once = &eval.Price{}, true
+			return meter.New(cassette.Replay(filepath.FromSlash(m.Cassette.Dir), secrets.String), o), nil
 		}
 		made, err := adapter(m, shared)
 		if err != nil {
 			return nil, err
 		}
-		if m.Provider != eval.ProviderScripted { // what a script fails, it fails each time
-			made = llm.Patient(made, llm.PatientOptions{})
+		if m.Provider == eval.ProviderScripted { // what a script fails, it fails each time
+			o.Price, o.Once = cmp.Or(o.Price, &eval.Price{}), true
+		} else {
+			o.Limiter = limiter
 		}
+		made = meter.New(made, o)
 		if m.Cassette != nil {
 			made = cassette.Record(made, filepath.FromSlash(m.Cassette.Dir), secrets.String)
 		}

@@ -29,7 +29,7 @@ func keep(ctx context.Context, s store.Store, grading string, records ...eval.Re
 	for _, r := range records {
 		marks = append(marks, store.Mark{Ordinal: r.Ordinal, Attempt: r.N})
 	}
-	if err := s.Dispatch(ctx, grading, marks, 0); err != nil {
+	if _, err := s.Dispatch(ctx, grading, marks); err != nil {
 		return err
 	}
 	stored, err := s.Commit(ctx, records)

@@ -1,6 +1,9 @@
 package eval
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A Budget bounds one run, with its judges and all its attempts. Zero means no
 // bound.
@@ -14,6 +17,11 @@ type Budget struct {
 
 // Capped says whether what trials may take has to be held before they begin.
 func (b Budget) Capped() bool { return b.MicroUSD > 0 || b.Tokens > 0 }
+
+// Over returns b with what o sets on top.
+func (b Budget) Over(o Budget) Budget {
+	return Budget{MicroUSD: cmp.Or(o.MicroUSD, b.MicroUSD), Tokens: cmp.Or(o.Tokens, b.Tokens), Time: cmp.Or(o.Time, b.Time)}
+}
 
 // An Amount is what calls of models take: money and tokens, in and out. A hold is
 // the amount that one attempt may take at most.
@@ -31,6 +39,10 @@ func (a Amount) Add(o Amount) Amount {
 type Ledger struct {
 	// Spent by attempts whose records are stored, whether they count or not.
 	Spent Amount `json:"spent"`
+	// Judges is the part of Spent that gradings took, and Uncounted the part that
+	// attempts took whose result does not stand, be it in the run or in a grading.
+	Judges    Amount `json:"judges,omitzero"`
+	Uncounted Amount `json:"uncounted,omitzero"`
 	// Charged for attempts that ended unseen, each with its whole hold. A record that
 	// comes late corrects it.
 	Charged Amount `json:"charged"`

@@ -95,3 +95,32 @@ func judged(scores []Score, speak func(Score) Score) []Score {
 	}
 	return out
 }
+
+// Checks lists what the grading asks judges of a trial of a case: the judge checks
+// of the case, or its own rubric, which is for agents.
+func (g Grading) Checks(c Case) []Check {
+	switch {
+	case c.Kind != KindAgent:
+		return nil
+	case g.Rubric != "":
+		return []Check{{ID: "rubric", Judge: &JudgeCheck{Rubric: g.Rubric, Model: g.Model}}}
+	}
+	var out []Check
+	var collect func([]Check)
+	collect = func(cs []Check) {
+		for _, c := range cs {
+			if c.Judge != nil {
+				j := *c.Judge
+				if g.Model != "" {
+					j.Model = g.Model
+				}
+				c.Judge = &j
+				out = append(out, c)
+			}
+			collect(c.Any)
+			collect(c.All)
+		}
+	}
+	collect(c.Checks)
+	return out
+}

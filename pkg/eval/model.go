@@ -32,8 +32,10 @@ type Model struct {
 	Cassette *Cassette `json:"cassette,omitempty"`
 	// Rate bounds the calls with one key. Nil leaves it to the limiter to find out.
 	Rate *Rate `json:"rate,omitempty"`
-	// Price of the model's tokens. Nil: nobody knows it.
-	Price *Price `json:"price,omitempty"`
+	// Price of the model's tokens. Nil: nobody knows it; PriceHint says of it what
+	// may help, as the end of a sentence.
+	Price     *Price `json:"price,omitempty"`
+	PriceHint string `json:"-"`
 	// PriceOverride says how to find the price in the price list. Nil: by the names of
 	// provider and model. A Price needs none.
 	PriceOverride *PriceOverride `json:"price_override,omitempty"`
@@ -42,6 +44,12 @@ type Model struct {
 // Replayed says whether the model's answers are played back, so that nobody is
 // asked.
 func (m Model) Replayed() bool { return m.Cassette != nil && !m.Cassette.Record }
+
+// Free says whether asking the model costs nothing: it is played back, or scripted
+// and given no price.
+func (m Model) Free() bool {
+	return m.Replayed() || m.Provider == ProviderScripted && m.Price == nil
+}
 
 // A Provider is whose wire format a model speaks.
 type Provider string

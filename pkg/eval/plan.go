@@ -15,6 +15,9 @@ type Cell struct {
 	Variant int `json:"variant"`
 	// Repeats is how many trials the cell gets.
 	Repeats int `json:"repeats"`
+	// Hold is what one attempt at a trial of the cell may take at most, as far as its
+	// limits say so.
+	Hold Amount `json:"hold,omitzero"`
 }
 
 // A Plan is the frozen, ordered list of a run's trials, in the smallest form:

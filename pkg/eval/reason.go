@@ -157,7 +157,7 @@ func (r Reason) Infra() bool {
 	case ReasonStartFailed, ReasonStartExited, ReasonStartTimeout, ReasonStartRefused,
 		ReasonUnreachable, ReasonUnauthorized, ReasonSecretMissing, ReasonWorkerLost, ReasonFarm,
 		ReasonModelUnavailable, ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss,
-		ReasonScorerFailed:
+		ReasonScorerFailed, ReasonBudget:
 		return true
 	default:
 		return false
@@ -169,7 +169,8 @@ func (r Reason) Infra() bool {
 func (r Reason) Permanent() bool {
 	switch r {
 	case ReasonStartFailed, ReasonStartRefused, ReasonUnauthorized, ReasonSecretMissing,
-		ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss, ReasonMissingTool, ReasonScorerFailed:
+		ReasonModelUnauthorized, ReasonModelQuota, ReasonModelRefused, ReasonReplayMiss, ReasonMissingTool, ReasonScorerFailed,
+		ReasonBudget:
 		return true
 	default:
 		return false

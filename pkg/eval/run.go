@@ -44,6 +44,20 @@ type Run struct {
 	Finished time.Time `json:"finished,omitzero"`
 }
 
+// Capped says whether what trials may take has to be held before they begin.
+func (r Run) Capped() bool { return r.Budget.Capped() || r.DayMicroUSD > 0 }
+
+// Hold is the part of an amount that the run has to hold: what its caps count.
+func (r Run) Hold(a Amount) Amount {
+	if r.Budget.MicroUSD == 0 && r.DayMicroUSD == 0 {
+		a.MicroUSD = 0
+	}
+	if r.Budget.Tokens == 0 {
+		a.Tokens = 0
+	}
+	return a
+}
+
 // A RunState says where a run is. It moves forward only, but for retry, which
 // takes a done run back to running.
 type RunState string

@@ -246,7 +246,7 @@ type Cost struct {
 
 // Coverage is how far a run came within its budget.
 type Coverage struct {
-	Budget Budget `json:"budget"`
+	Budget Budget `json:"budget,omitzero"`
 	// DayMicroUSD bounds all runs of the day.
 	DayMicroUSD int64 `json:"day_microusd,omitempty"`
 	// Short is what ran out; empty if nothing did.

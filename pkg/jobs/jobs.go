@@ -113,6 +113,9 @@ type Queue interface {
 	Slots(ctx context.Context) (int, error)
 	// Forget drops all that the queue remembers of a run.
 	Forget(ctx context.Context, run string) error
+	// Activities lists what the living workers' attempts are doing, as far as they
+	// have told.
+	Activities(ctx context.Context) ([]eval.Activity, error)
 }
 
 // A Handler carries out one delivery. nil means that the delivery is dealt with,
@@ -140,6 +143,9 @@ type Workplace interface {
 	// no claims it still shows that the worker lives; with no slots, that it takes
 	// no more. It is due at least every third of a lease.
 	Beat(ctx context.Context, worker string, slots int, cs []Claim) ([]Word, error)
+	// Tell shows what the worker's attempts are doing, for people. It is forgotten
+	// unless it is told again within a lease.
+	Tell(ctx context.Context, worker string, as []eval.Activity) error
 	// Commit puts the record on the result stream and ends the claim, in one
 	// step. Sending it again is harmless.
 	Commit(ctx context.Context, c Claim, r eval.Record) error

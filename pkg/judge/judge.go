@@ -29,8 +29,9 @@ type Judge struct {
 type Ruling struct {
 	Score eval.Score
 	Usage eval.Usage
-	// ModelMS is the time in model calls, WaitedMS that spent waiting for them.
-	ModelMS, WaitedMS float64
+	// ModelMS is the time in model calls, WaitedMS that spent waiting for providers
+	// before them, LimiterMS that spent waiting for a place of our own limiter.
+	ModelMS, WaitedMS, LimiterMS float64
 }
 
 // Rule asks for as many votes as the check wants and lets the majority decide.
@@ -97,12 +98,13 @@ func (j Judge) pair(ctx context.Context, c eval.JudgeCheck, of llm.Trial, tr eva
 func (j Judge) ask(ctx context.Context, req llm.Request, r *Ruling) (llm.Response, error) {
 	start := j.Now()
 	response, err := j.Model.Generate(ctx, req)
+	r.WaitedMS += response.WaitedMS
+	r.LimiterMS += response.LimiterMS
 	if err != nil {
 		return response, err
 	}
 	r.Usage = r.Usage.Add(response.Usage)
-	r.WaitedMS += response.WaitedMS
-	r.ModelMS += max(0, float64(j.Now().Sub(start).Microseconds())/1000-response.WaitedMS)
+	r.ModelMS += max(0, float64(j.Now().Sub(start).Microseconds())/1000-response.WaitedMS-response.LimiterMS)
 	return response, nil
 }
 

@@ -85,6 +85,10 @@ func (e *Error) Temporary() bool {
 	return e.Kind == RateLimit || e.Kind == Overloaded || e.Kind == Network
 }
 
+// Ours says whether the farm itself kept the call from being made, so that the
+// error says nothing of the model.
+func (e *Error) Ours() bool { return e.Kind == CostLimit || e.Kind == Later || e.Kind == Farm }
+
 // Reason is how a trial that ends with the error is explained.
 func (e *Error) Reason() eval.Reason {
 	switch e.Kind {
@@ -98,6 +102,8 @@ func (e *Error) Reason() eval.Reason {
 		return eval.ReasonReplayMiss
 	case Farm:
 		return eval.ReasonFarm
+	case CostLimit:
+		return eval.ReasonBudget
 	default:
 		return eval.ReasonModelUnavailable
 	}

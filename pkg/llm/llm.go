@@ -30,6 +30,16 @@ type Request struct {
 	Sampling eval.Sampling
 	// Trial that the request belongs to.
 	Trial Trial
+	// OnWait is told when the request begins to wait before a call, and when that
+	// is over: the waits are not the asker's time. Nil does not want to know.
+	OnWait func(waiting bool)
+}
+
+// Waits tells OnWait.
+func (r Request) Waits(waiting bool) {
+	if r.OnWait != nil {
+		r.OnWait(waiting)
+	}
 }
 
 // A Trial identifies whose conversation it is, for models that are scripted or

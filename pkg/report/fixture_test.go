@@ -60,7 +60,7 @@ func (f *farm) document(tb testing.TB) Document {
 		}
 		return nil
 	}
-	s, err := aggregate.Summarize(f.run, f.snap, each, 0)
+	s, err := aggregate.Summarize(f.run, f.snap, each, eval.Ledger{})
 	if err != nil {
 		tb.Fatal(err)
 	}

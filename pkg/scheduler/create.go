@@ -26,6 +26,15 @@ type Request struct {
 	Git *eval.Git
 	// Version of this evalfarm.
 	Version string
+	// Budget replaces that of the suite, number by number. DayMicroUSD bounds all
+	// runs of a UTC day. Zero is no bound.
+	Budget      eval.Budget
+	DayMicroUSD int64
+	// Prices names the version of the price list that the models' prices are from.
+	Prices string
+	// Rounds is how many repeats the budget is taken to afford, where the suite lets
+	// it decide. Zero: as many as it can hold for.
+	Rounds int
 	// Attempts and MaxLost; zero means 3 and 10.
 	Attempts, MaxLost int
 	Priority          int
@@ -68,6 +77,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		}
 		return eval.Run{}, eval.Snapshot{}, nil, ErrEmpty
 	}
+	budget := loaded.Suite.Budget.Over(req.Budget)
 	judge, _ := judges(loaded.Suite.Cases)
 	snap := eval.Snapshot{
 		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git,
@@ -76,6 +86,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
+		Prices: req.Prices,
 	}
 	var blobs []eval.Blob
 	for _, c := range loaded.Suite.Cases {
@@ -85,12 +96,23 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 			ID: c.ID, Title: c.Title, Kind: c.Kind, Tags: c.Tags, Workflow: c.Workflow, Labels: c.Labels, Blob: b.SHA256,
 		})
 	}
+	holdsOf(snap, loaded.Suite.Cases)
+	if loaded.Suite.Repeats.Fit != "" && req.Selection.Repeats == 0 {
+		if err := fit(&snap, loaded.Suite, budget, req.Rounds); err != nil {
+			return eval.Run{}, eval.Snapshot{}, nil, err
+		}
+	}
 	header := blob.Pack(eval.Encode(snap))
 	run := eval.Run{
 		ID: newRunID(now), Suite: snap.Suite, SuiteHash: snap.SuiteHash, SuitePath: loaded.Path,
 		State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256,
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
-		Priority: or(req.Priority, 1), Created: now.UTC(),
+		Priority: or(req.Priority, 1), Budget: budget, DayMicroUSD: req.DayMicroUSD, Created: now.UTC(),
+	}
+	if run.Capped() {
+		if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
+			return eval.Run{}, eval.Snapshot{}, nil, err
+		}
 	}
 	return run, snap, append(blobs, header), nil
 }

@@ -17,8 +17,12 @@ import (
 // more memory than one of a hundred.
 func (s *Scheduler) feed(ctx context.Context, runs []*running) error {
 	var errs []error
-	for _, l := range []*lane{s.trials, s.judging} {
-		of := slices.DeleteFunc(slices.Clone(runs), func(r *running) bool { return r.queue != l })
+	// Judging first: what it costs goes before new trials, which would be nothing
+	// worth without it.
+	for _, l := range []*lane{s.judging, s.trials} {
+		of := slices.DeleteFunc(slices.Clone(runs), func(r *running) bool {
+			return r.queue != l || r.judges != nil && r.judges.short != ""
+		})
 		errs = append(errs, s.fill(ctx, l, of))
 	}
 	return errors.Join(errs...)
@@ -36,6 +40,11 @@ func (s *Scheduler) fill(ctx context.Context, l *lane, runs []*running) error {
 	batches := make([]batch, len(runs))
 	for i, r := range runs {
 		batches[i] = newBatch(r)
+		if r.run.Capped() {
+			// What waits in the queue holds money that nobody spends, and is charged if
+			// the queue is lost.
+			batches[i].most = max(3*l.slots/2, 4)
+		}
 	}
 	for ; free > 0; free-- {
 		next := -1
@@ -82,8 +91,10 @@ type batch struct {
 	r       *running
 	weight  int
 	open    int           // outstanding before the round
+	most    int           // of outstanding and taken; 0 is no bound
 	waiting []store.Trial // due again, by ordinal; they go before new trials
 	taken   []store.Trial
+	marks   []store.Mark // of the taken
 	cursor  int
 }
 
@@ -107,6 +118,9 @@ func newBatch(r *running) batch {
 // empty says whether nothing is left to give. A grading has no trials but those
 // that wait.
 func (b *batch) empty() bool {
+	if b.most > 0 && b.open+len(b.taken) >= b.most {
+		return true
+	}
 	return len(b.waiting) == 0 && (b.cursor >= b.r.run.Trials || b.r.run.Parent != "")
 }
 
@@ -122,34 +136,54 @@ func (b *batch) take() {
 	}
 	t.State = store.Dispatched
 	b.taken = append(b.taken, t)
+	b.marks = append(b.marks, store.Mark{Ordinal: t.Ordinal, Attempt: t.Attempt, Cursor: b.cursor})
 }
 
-// dispatch marks a batch in the store, then puts it into the queue. If we die
-// in between, Adopt puts it there.
+// dispatch marks a batch in the store, with what each attempt may take, then puts
+// it into the queue. If we die in between, Adopt puts it there, or the audit. What
+// no longer fits into the budget stays where it is.
 func (s *Scheduler) dispatch(ctx context.Context, b *batch) error {
 	if len(b.taken) == 0 {
 		return nil
 	}
 	r := b.r
+	for i := range b.taken {
+		hold, err := s.holdOf(ctx, r, b.taken[i].Ordinal, b.taken[i].Subject)
+		if err != nil {
+			return fmt.Errorf("what trial %d may take: %w", b.taken[i].Ordinal, err)
+		}
+		b.taken[i].Hold, b.marks[i].Hold = hold, hold
+	}
 	if r.run.State == eval.RunQueued {
 		if err := s.store.SetState(ctx, r.run.ID, eval.RunRunning); err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
 		r.run.State = eval.RunRunning
 	}
-	marks := make([]store.Mark, len(b.taken))
-	for i, t := range b.taken {
-		marks[i] = store.Mark{Ordinal: t.Ordinal, Attempt: t.Attempt}
-	}
-	if err := s.store.Dispatch(ctx, r.run.ID, marks, b.cursor); err != nil {
+	written, err := s.store.Dispatch(ctx, r.run.ID, b.marks)
+	if err != nil {
 		return fmt.Errorf("mark trials: %w", err)
+	}
+	r.short, r.final = written.Short, written.Final
+	b.taken, b.marks = b.taken[:written.Marks], b.marks[:written.Marks]
+	if len(b.taken) == 0 {
+		return nil
 	}
 	// Known before it is in the queue, because its record may be back at once.
 	r.mu.Lock()
-	r.run.Cursor = b.cursor
+	r.run.Cursor = b.marks[len(b.marks)-1].Cursor
 	for _, t := range b.taken {
 		r.outstanding[t.Ordinal] = t
 	}
 	r.mu.Unlock()
 	return s.enqueue(ctx, r, b.taken)
+}
+
+// marks are those with which trials were dispatched.
+func marks(ts []store.Trial) []store.Mark {
+	out := make([]store.Mark, len(ts))
+	for i, t := range ts {
+		out[i] = store.Mark{Ordinal: t.Ordinal, Attempt: t.Attempt, Hold: t.Hold}
+	}
+	return out
 }

@@ -133,23 +133,16 @@ func regrade(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval
 // A Source is what a summary is made from.
 type Source interface {
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
-	Spent(ctx context.Context, run string) (int64, error)
+	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }
 
 func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (eval.Summary, error) {
-	spent, err := s.Spent(ctx, run.ID)
+	ledger, err := s.Ledger(ctx, run.ID)
 	if err != nil {
 		return eval.Summary{}, err
 	}
-	if run.Grading != "" {
-		judges, err := s.Spent(ctx, run.Grading)
-		if err != nil {
-			return eval.Summary{}, err
-		}
-		spent += judges
-	}
 	each := func(fn func(store.Row) error) error { return s.EachResult(ctx, run.ID, fn) }
-	summary, err := aggregate.Summarize(run, snap, each, spent)
+	summary, err := aggregate.Summarize(run, snap, each, ledger)
 	if err != nil {
 		return eval.Summary{}, err
 	}

@@ -179,7 +179,7 @@ func TestGradingThatWasKilledAtItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.store.Dispatch(t.Context(), g.ID, []store.Mark{{Ordinal: 0, Attempt: 1}}, 0); err != nil {
+	if _, err := b.store.Dispatch(t.Context(), g.ID, []store.Mark{{Ordinal: 0, Attempt: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	b.judge(jobs.Job{Run: g.ID, Attempt: 1}, false)

@@ -54,9 +54,9 @@ func TestTrialsThatWaitForAJudgeStayInTheStore(t *testing.T) {
 	for at := 0; at < trials; at += step {
 		var marks []store.Mark
 		for i := at; i < at+step; i++ {
-			marks = append(marks, store.Mark{Ordinal: i, Attempt: 1})
+			marks = append(marks, store.Mark{Ordinal: i, Attempt: 1, Cursor: i + 1})
 		}
-		if err := b.store.Dispatch(t.Context(), run.ID, marks, at+step); err != nil {
+		if _, err := b.store.Dispatch(t.Context(), run.ID, marks); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,6 +34,9 @@ func (s *Scheduler) round(ctx context.Context) error {
 	if err := s.feed(ctx, live); err != nil {
 		errs = append(errs, err)
 	}
+	if err := s.show(ctx, live); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
 }
 
@@ -67,7 +70,21 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 		}
 		return false, s.finish(ctx, r, eval.OutcomeComplete)
 	}
-	return r.run.Control == eval.ControlRun, nil
+	if r.late() {
+		r.short, r.final = eval.ShortOfTime, true
+	}
+	if r.exhausted() {
+		r.run.Short = r.short
+		return false, s.finish(ctx, r, eval.OutcomeBudgetExhausted)
+	}
+	return r.run.Control == eval.ControlRun && !r.late(), nil
+}
+
+// late says whether the run's time is over. What is judged has been paid for, so
+// judges may come to their end.
+func (r *running) late() bool {
+	limit := r.run.Budget.Time
+	return limit > 0 && r.run.Parent == "" && time.Since(r.run.Created) > limit
 }
 
 // follow reads what a person asked for, perhaps in another process, and tells
@@ -156,6 +173,10 @@ func (s *Scheduler) wind(ctx context.Context, r *running) error {
 	}
 	if err := r.queue.Delete(ctx, r.jobs(out)); err != nil {
 		return away("empty the queue", err)
+	}
+	// Nobody has begun them, so they hold nothing any more.
+	if err := s.store.TakeBack(ctx, r.run.ID, marks(out)); err != nil {
+		return fmt.Errorf("take back what nobody has begun: %w", err)
 	}
 	return s.finish(ctx, r, eval.OutcomeRunCancelled)
 }

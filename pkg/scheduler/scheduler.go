@@ -27,7 +27,7 @@ type Store interface {
 	store.Runs
 	store.Trials
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
-	Spent(ctx context.Context, run string) (int64, error)
+	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }
 
 // A Recorder keeps records, as the aggregator does. The scheduler records the
@@ -46,6 +46,9 @@ type Options struct {
 	// Backoff is the wait before the attempt that follows n failures. Nil means
 	// 2 s · 2^(n-1) with full jitter, at most a minute.
 	Backoff func(failures int) time.Duration
+	// Limits tells how the keys of the farm's limiter stand, for people. Nil knows of
+	// none.
+	Limits func(ctx context.Context) ([]eval.LimitState, error)
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -82,11 +85,17 @@ type running struct {
 	// judges is the grading that the run waits for, and judged the run that a
 	// grading belongs to while it lasts; nil if there is none.
 	judges, judged *running
-	followed       time.Time     // when the control was last read
-	audited        time.Time     // when the store was last read
-	done           chan struct{} // closed when the run is done or given up
-	err            error         // why it was given up; read after done
-	summary        eval.Summary  // read after done
+	// order resolves ordinals.
+	order *eval.Order
+	// short is what the next hold did not fit, and final that it never will.
+	short    eval.Shortage
+	final    bool
+	followed time.Time     // when the control was last read
+	audited  time.Time     // when the store was last read
+	shown    time.Time     // when it was last told what the run is doing
+	done     chan struct{} // closed when the run is done or given up
+	err      error         // why it was given up; read after done
+	summary  eval.Summary  // read after done
 
 	mu          sync.Mutex // guards the following fields
 	outstanding map[int]store.Trial
@@ -242,6 +251,7 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 	if err := blob.LoadJSON(ctx, s.store, run.Header, &r.snapshot); err != nil {
 		return nil, err
 	}
+	r.order = eval.NewOrder(r.snapshot.Plan)
 	if workersGone {
 		if _, err := s.store.Release(ctx, id); err != nil {
 			return nil, err
@@ -256,6 +266,11 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 	}
 	if err := r.queue.Control(ctx, id, run.Control); err != nil {
 		return nil, away("control", err)
+	}
+	if run.Capped() {
+		// Whether the queue has lost an attempt or a worker has it, the audit finds out.
+		// One that is carried out twice would spend its hold twice.
+		return r, nil
 	}
 	// What the queue still holds is refused as a duplicate; what it lost is
 	// there again.
@@ -315,10 +330,12 @@ func (r *running) apply(st store.Stored) {
 		delete(r.outstanding, st.Ordinal)
 	case st.N == t.Attempt && st.Outcome != eval.AttemptDone && !t.Reported:
 		t.Reported = true
-		if st.Outcome == eval.AttemptFailed {
+		switch st.Outcome {
+		case eval.AttemptFailed:
 			t.Failures++
-		} else {
+		case eval.AttemptLost:
 			t.Losses++
+		case eval.AttemptReturned, eval.AttemptDone:
 		}
 		r.outstanding[st.Ordinal] = t
 	}
@@ -338,11 +355,37 @@ func (r *running) await(st store.Stored) {
 	}
 }
 
+// ended says whether the run has nothing more to do: it is complete, or out of
+// what it may spend.
+func (r *running) ended() bool { return r.complete() || r.exhausted() }
+
+// exhausted says whether nothing is out and the next hold will never fit. A grading
+// gets what its run leaves, so the run has to end first.
+func (r *running) exhausted() bool {
+	if r.judged != nil && !r.judged.ended() {
+		return false
+	}
+	return r.short != "" && r.final && len(r.out()) == 0
+}
+
+// out lists the trials that hold something, or whose attempt is to be answered.
+func (r *running) out() []store.Trial {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ts []store.Trial
+	for _, t := range r.outstanding {
+		if t.State == store.Dispatched {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
 // complete says whether every trial has its result: all were dispatched, and
 // none is outstanding. A grading has a trial for whatever its run hands to it, so
-// the run has to be complete first.
+// the run has to end first.
 func (r *running) complete() bool {
-	if r.judged != nil && !r.judged.complete() {
+	if r.judged != nil && !r.judged.ended() {
 		return false
 	}
 	r.mu.Lock()
@@ -391,7 +434,7 @@ func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	js := make([]jobs.Job, len(ts))
 	now := time.Now().UnixMilli()
 	for i, t := range ts {
-		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Dispatched: now}
+		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Dispatched: now}
 	}
 	return js
 }

@@ -73,6 +73,9 @@ func (q *queue) Delete(context.Context, []jobs.Job) error    { return nil }
 func (q *queue) Supersede(context.Context, []jobs.Job) error { return nil }
 func (q *queue) Slots(context.Context) (int, error)          { return 4, nil }
 func (q *queue) Forget(context.Context, string) error        { return nil }
+func (q *queue) Activities(context.Context) ([]eval.Activity, error) {
+	return nil, nil
+}
 
 func (q *queue) of(run string) []jobs.Job {
 	q.mu.Lock()
@@ -365,7 +368,7 @@ func TestMissingAttemptGetsANewNumberAndNoLoss(t *testing.T) {
 func TestAdoptPutsDispatchedTrialsBackIntoTheQueue(t *testing.T) {
 	b := setup(t, scheduler.Options{})
 	run := b.create(3)
-	if err := b.store.Dispatch(t.Context(), run.ID, []store.Mark{{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}}, 2); err != nil {
+	if _, err := b.store.Dispatch(t.Context(), run.ID, []store.Mark{{Ordinal: 0, Attempt: 1, Cursor: 1}, {Ordinal: 1, Attempt: 1, Cursor: 2}}); err != nil {
 		t.Fatal(err)
 	}
 	b.adopt(run)

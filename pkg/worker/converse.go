@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/agent"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -12,13 +13,15 @@ import (
 )
 
 // converse carries out an agent case: a session with each of its servers, the
-// loop, then the checks that need no judge.
-func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
+// loop, then the checks that need no judge. When its model has no room for it for
+// long, and nothing is paid yet, it says how long it had better wait.
+func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) (later time.Duration) {
 	loop, task, refused := at.task()
 	if refused != nil {
 		*r = refused.record(*r)
-		return
+		return 0
 	}
+	at.doing(eval.Activity{Doing: eval.DoingStart})
 	atts, err := w.openAll(ctx, at, &task)
 	defer func() {
 		for _, att := range atts {
@@ -27,19 +30,23 @@ func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
 	}()
 	if refused, ok := err.(*refusal); ok { //nolint:errorlint // ours, never wrapped
 		*r = refused.record(*r)
-		return
+		return 0
 	}
 	if err != nil {
 		*r = notStarted(*r, err, at.redactor())
-		return
+		return 0
 	}
 	done := loop.Run(ctx, task)
+	if done.Later > 0 {
+		return done.Later
+	}
 	if err := at.clean(&done.Trajectory); err != nil {
 		*r = failed(*r, eval.ReasonFarm, err.Error())
-		return
+		return 0
 	}
 	done.Trajectory.Listing = listed(task)
 	if done.Verdict == "" || done.Verdict == eval.Fail {
+		at.doing(eval.Activity{Doing: eval.DoingScore})
 		w.score(ctx, at, task, &done)
 	}
 	done.Trajectory.Servers = map[string]eval.ServerInfo{}
@@ -50,12 +57,20 @@ func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) {
 		done.Trajectory.Server, done.Trajectory.Servers = atts[0].Session().Info(), nil
 	}
 	w.report(ctx, at, done, atts, r)
+	return 0
 }
 
 // A listener keeps what a server said of its tools.
 type listener struct {
 	*client.Attachment
-	pages []eval.JSON
+	pages  []eval.JSON
+	called func(tool string)
+}
+
+// Call implements [agent.Tools].
+func (l *listener) Call(ctx context.Context, tool string, arguments eval.JSON) eval.Outcome {
+	l.called(tool)
+	return l.Attachment.Call(ctx, tool, arguments)
 }
 
 // ListTools implements [agent.Tools].
@@ -63,6 +78,13 @@ func (l *listener) ListTools(ctx context.Context) ([]eval.JSON, eval.Outcome) {
 	pages, outcome := l.Attachment.ListTools(ctx)
 	l.pages = pages
 	return pages, outcome
+}
+
+// listen makes a listener, which also shows what is called.
+func (at *place) listen(server string, att *client.Attachment) *listener {
+	return &listener{Attachment: att, called: func(tool string) {
+		at.doing(eval.Activity{Doing: eval.DoingTool, On: server + "/" + tool})
+	}}
 }
 
 // listed summarizes the tools of all servers of a task, which tells whether two
@@ -88,14 +110,14 @@ func (at *place) task() (agent.Loop, agent.Task, *refusal) {
 		Case: at.c, Trial: at.t, Settings: at.settings(), Lookup: at.lookup,
 		Loading: eval.Loading(at.t.Variant.Axes[eval.AxisLoading]), Namespaced: at.c.Namespaced,
 	}
-	model, declared, refused := at.model(at.agentModel())
+	model, declared, refused := at.model(at.agentModel(), false)
 	if refused != nil {
 		return loop, task, refused
 	}
 	loop.Model = model
 	task.Sampling = at.seeded(declared.Over(task.Settings.Sampling))
 	if user := at.c.User; user != nil && user.Model != "" {
-		model, declared, refused := at.model(user.Model)
+		model, declared, refused := at.model(user.Model, false)
 		if refused != nil {
 			return loop, task, refused
 		}
@@ -122,7 +144,7 @@ func (w *Worker) openAll(ctx context.Context, at *place, task *agent.Task) ([]*c
 			return atts, err
 		}
 		atts = append(atts, att)
-		task.Servers = append(task.Servers, agent.Server{Name: name, Tools: &listener{Attachment: att}, UnderTest: set.spec.Server.UnderTest})
+		task.Servers = append(task.Servers, agent.Server{Name: name, Tools: at.listen(name, att), UnderTest: set.spec.Server.UnderTest})
 	}
 	return atts, nil
 }

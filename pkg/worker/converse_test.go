@@ -11,6 +11,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/meter"
 	"github.com/evalfarm/evalfarm/pkg/redact"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
@@ -33,7 +34,10 @@ func declared(models map[string]modelFunc) option {
 			m.Provider, m.Model = eval.ProviderScripted, name
 			s.Models[name] = m
 		}
-		o.Models = func(m eval.Model, _ *redact.Redactor) (llm.Model, error) { return models[m.Model], nil }
+		o.Models = func(m eval.Model, _ *redact.Redactor, mo meter.Options) (llm.Model, error) {
+			mo.Once = true
+			return meter.New(models[m.Model], mo), nil
+		}
 	}
 }
 
@@ -155,7 +159,7 @@ func TestAgentThatCannotStart(t *testing.T) {
 		{"no such model", func(_ *worker.Options, s *eval.Snapshot, _ []eval.Case) { delete(s.Models, "agent") }, eval.AttemptDone, eval.ReasonFarm},
 		{"a model that cannot be made", func(o *worker.Options, s *eval.Snapshot, _ []eval.Case) {
 			s.Models["agent"] = eval.Model{Provider: eval.ProviderOpenAI, APIKey: "${{ secrets.KEY }}"}
-			o.Models = func(m eval.Model, _ *redact.Redactor) (llm.Model, error) {
+			o.Models = func(m eval.Model, _ *redact.Redactor, _ meter.Options) (llm.Model, error) {
 				return nil, &llm.Error{Kind: llm.BadRequest, Message: "bad " + m.APIKey}
 			}
 		}, eval.AttemptDone, eval.ReasonModelRefused},

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/meter"
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
@@ -33,13 +35,22 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	t := &active{claim: claim, cancel: cancel}
 	w.begin(t)
 	defer w.end(t)
-	record, err := w.attempt(work, claim)
+	record, later, err := w.attempt(work, claim)
 
+	// What nobody counts is given back as if it had not been.
+	spent := record.CostMicroUSD > 0 || claim.Job.Hold.Tokens > 0 && record.Tokens > 0
 	switch cause := context.Cause(work); {
 	case err != nil:
 		// What the trial is cannot be read from here, now. That is no attempt at it.
 		w.log.WarnContext(ctx, "give back", "trial", j.Key(), "error", err)
 		return errors.Join(w.giveBack(ctx, claim), &jobs.LaterError{After: 2 * time.Second})
+	case cause != nil && spent:
+		// Whatever the attempt came to, it has cost something.
+		return w.commit(ctx, claim, returned(record, cause))
+	case later > 0:
+		// Not all at once, when that is over.
+		after := later + rand.N(min(later/4, 10*time.Second)+time.Millisecond)
+		return errors.Join(w.giveBack(ctx, claim), &jobs.LaterError{After: after})
 	case errors.Is(cause, errSuperseded):
 		return nil
 	case errors.Is(cause, errCancelled):
@@ -80,14 +91,16 @@ func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error 
 
 // attempt makes the record of an attempt, whatever happens. The error says that
 // there was none, because the trial could not be read.
-func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) (eval.Record, error) {
+// Later is set when it is to be given back until then: it has not spent anything.
+func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) (record eval.Record, later time.Duration, err error) {
 	started := time.Now()
 	r := eval.Record{
 		UID: claim.UID, Run: claim.Job.Run, Ordinal: claim.Job.Ordinal, N: claim.Job.Attempt,
 		Worker: w.opts.ID, TraceID: telemetry.Current(ctx), Started: started.UTC(),
 	}
-	if err := w.carryOut(ctx, claim, &r); err != nil {
-		return eval.Record{}, err
+	later, err = w.carryOut(ctx, claim, &r)
+	if err != nil {
+		return eval.Record{}, 0, err
 	}
 	r.Ended = time.Now().UTC()
 	if sent := claim.Job.Dispatched; sent > 0 {
@@ -95,27 +108,39 @@ func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) (eval.Record, er
 		r.Result.Times.QueueMS = float64(max(0, started.UnixMilli()-sent))
 	}
 	r.Result.Times.TotalMS = float64(time.Since(started).Microseconds()) / 1000
-	return r, nil
+	return r, later, nil
+}
+
+// returned is the record of an attempt that was stopped after it had spent
+// something.
+func returned(r eval.Record, cause error) eval.Record {
+	r.Outcome, r.Blobs = eval.AttemptReturned, nil
+	r.Result = eval.Result{
+		Verdict: eval.Unfinished, Reason: eval.ReasonCancelled, Message: cause.Error(), Stop: eval.StopCancelled,
+		Usage: r.Result.Usage, UserUsage: r.Result.UserUsage, JudgeUsage: r.Result.JudgeUsage, Times: r.Result.Times,
+	}
+	return r
 }
 
 // carryOut fills in the outcome, the result and the blobs. A panic of ours is a
 // failure of the farm, never the end of the worker.
-func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) (err error) {
-	at := &place{}
+func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) (later time.Duration, err error) {
+	at := &place{purse: meter.NewPurse(eval.Amount{})}
 	defer func() {
 		if p := recover(); p != nil {
 			message := at.redactor().String(fmt.Sprintf("panic: %v", p))
 			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", message)
 			*r, err = failed(*r, eval.ReasonFarm, message), nil
 		}
+		w.bill(ctx, at, r)
 	}()
 	p, err := w.plans.get(ctx, claim.Job.Header)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	trial, c, err := p.trial(ctx, claim.Job)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if w.opts.Began != nil {
 		w.opts.Began(claim.UID, trial)
@@ -123,16 +148,36 @@ func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record)
 	if w.opts.Ended != nil {
 		defer w.opts.Ended(claim.UID)
 	}
-	at = w.place(p, trial, c)
+	at = w.place(p, trial, c, claim)
+	defer w.board.wipe(claim.UID)
 	switch {
 	case p.snap.Grading != nil:
 		return w.judge(ctx, at, claim.Job.Subject, r)
 	case c.Kind == eval.KindAgent:
-		w.converse(ctx, at, r)
+		return w.converse(ctx, at, r), nil
 	default:
 		w.solve(ctx, at, r)
+		return 0, nil
 	}
-	return nil
+}
+
+// bill puts into the record what the attempt has spent, however it ended.
+func (w *Worker) bill(ctx context.Context, at *place, r *eval.Record) {
+	spent := at.purse.Spent()
+	r.CostMicroUSD, r.Tokens = spent.MicroUSD, spent.Tokens
+	cost := at.purse.Cost()
+	if at.p != nil && at.p.snap.Grading != nil {
+		r.Result.JudgeCostMicroUSD = cost
+	} else {
+		r.Result.CostMicroUSD = cost
+	}
+	if over := at.purse.Overcharged(); over > 0 {
+		w.log.ErrorContext(ctx, "a call cost more than its price allows; the price list is wrong, and caps are not safe",
+			"trial", r.Run, "ordinal", r.Ordinal, "over_microusd", over)
+		r.Result.Findings = append(r.Result.Findings, eval.Finding{
+			Code: "overcharged", Detail: fmt.Sprintf("a call cost %d micro-dollars more than its price allows", over), Count: 1,
+		})
+	}
 }
 
 // failed turns a record into that of a failure of the farm.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -16,17 +17,19 @@ import (
 // judge carries out a trial of a grading: it asks judges about a stored
 // trajectory. A judge that cannot be reached is a failed attempt; after the last
 // one the check stays open, and the agent's work with it. The error says that the
-// trajectory could not be read now, so that there was no attempt.
-func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.Record) error {
-	checks := at.judged()
+// trajectory could not be read now, so that there was no attempt; later, that the
+// judge has no room for long.
+func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.Record) (later time.Duration, err error) {
+	at.doing(eval.Activity{Doing: eval.DoingJudge})
+	checks := at.p.snap.Grading.Checks(at.c)
 	var tr eval.Trajectory
 	if len(checks) > 0 {
 		switch err := blob.LoadJSON(ctx, w.opts.Blobs, subject, &tr); {
 		case errors.Is(err, store.ErrNotFound): // and will not be
 			*r = failed(*r, eval.ReasonFarm, "the trajectory to judge is gone")
-			return nil
+			return 0, nil
 		case err != nil:
-			return fmt.Errorf("read the trajectory to judge: %w", err)
+			return 0, fmt.Errorf("read the trajectory to judge: %w", err)
 		}
 	}
 	result := eval.Result{Verdict: eval.Pass, Stop: eval.StopDone}
@@ -41,11 +44,18 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 		result.JudgeUsage = result.JudgeUsage.Add(ruling.Usage)
 		result.Times.JudgeMS += ruling.ModelMS
 		result.Times.BackoffMS += ruling.WaitedMS
+		result.Times.LimiterMS += ruling.LimiterMS
+		if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.Later {
+			return max(e.Wait, time.Second), nil
+		} else if ok && e.Kind == llm.CostLimit {
+			ruling.Score = eval.Score{Check: c.ID, Title: c.Title, Pending: true, Reason: eval.ReasonBudget, Message: e.Message}
+			err = nil
+		}
 		if err != nil {
 			*r = unruled(*r, err, at)
 			// What the judges before it took is spent all the same.
 			r.Result.JudgeUsage, r.Result.Times = result.JudgeUsage, result.Times
-			return nil
+			return 0, nil
 		}
 		if ruling.Score.Pending {
 			result.Verdict, result.Reason = eval.Unjudged, ruling.Score.Reason
@@ -54,42 +64,12 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 	}
 	r.Outcome = eval.AttemptDone
 	w.put(result, at, r)
-	return nil
-}
-
-// judged lists the checks that the grading judges: those of the case, or the
-// grading's own rubric, which is for agents.
-func (at *place) judged() []eval.Check {
-	how := at.p.snap.Grading
-	switch {
-	case at.c.Kind != eval.KindAgent:
-		return nil
-	case how.Rubric != "":
-		return []eval.Check{{ID: "rubric", Judge: &eval.JudgeCheck{Rubric: how.Rubric, Model: how.Model}}}
-	}
-	var out []eval.Check
-	var collect func([]eval.Check)
-	collect = func(cs []eval.Check) {
-		for _, c := range cs {
-			if c.Judge != nil {
-				j := *c.Judge
-				if how.Model != "" {
-					j.Model = how.Model
-				}
-				c.Judge = &j
-				out = append(out, c)
-			}
-			collect(c.Any)
-			collect(c.All)
-		}
-	}
-	collect(at.c.Checks)
-	return out
+	return 0, nil
 }
 
 // rule asks the judge of one check.
 func (w *Worker) rule(ctx context.Context, at *place, c eval.Check, tr eval.Trajectory) (judge.Ruling, error) {
-	model, of, refused := at.model(c.Judge.Model)
+	model, of, refused := at.model(c.Judge.Model, true)
 	if refused != nil {
 		return judge.Ruling{}, refused
 	}

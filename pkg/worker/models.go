@@ -2,12 +2,16 @@ package worker
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/meter"
 )
 
 // usualKey names the secret that holds a provider's key when a model names none.
@@ -23,8 +27,9 @@ func usualKey(p eval.Provider) string {
 }
 
 // model makes a model of the suite ready to be asked. A server of one's own may
-// want no key, so the usual one is for the provider's own address alone.
-func (at *place) model(name string) (llm.Model, eval.Model, *refusal) {
+// want no key, so the usual one is for the provider's own address alone. A judge's
+// calls may have a rate of their own.
+func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal) {
 	m, ok := at.p.snap.Models[name]
 	if !ok {
 		return nil, m, &refusal{eval.ReasonFarm, fmt.Sprintf("the snapshot has no model %q", name)}
@@ -32,6 +37,9 @@ func (at *place) model(name string) (llm.Model, eval.Model, *refusal) {
 	s := secrets{lookup: at.w.opts.Secret, found: map[string]string{}}
 	if key := usualKey(m.Provider); m.APIKey == "" && m.BaseURL == "" && key != "" && !m.Replayed() {
 		m.APIKey = "${{ secrets." + key + " }}"
+	}
+	if n := len(m.APIKeys); n > 0 {
+		m.APIKey = m.APIKeys[at.t.Ordinal%n] // and so for all its attempts
 	}
 	if !m.Replayed() {
 		m.APIKey = s.resolve(m.APIKey)
@@ -49,11 +57,29 @@ func (at *place) model(name string) (llm.Model, eval.Model, *refusal) {
 		// A folder for each model: two may be asked the same.
 		m.Cassette = &eval.Cassette{Dir: path.Join(m.Cassette.Dir, name), Record: m.Cassette.Record}
 	}
-	made, err := at.w.opts.Models(m, at.redactor())
+	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing}
+	if m.Rate != nil {
+		o.Rate = *m.Rate
+		if judge && m.Rate.Judge != nil {
+			o.Rate, o.Key = *m.Rate.Judge, o.Key+"/judge"
+		}
+	}
+	made, err := at.w.opts.Models(m, at.redactor(), o)
 	if err != nil {
 		return nil, m, &refusal{eval.ReasonModelRefused, at.redactor().String(fmt.Sprintf("model %s: %v", name, err))}
 	}
 	return made, m, nil
+}
+
+// limitKey names what the provider counts together: the account, of which the key
+// is known by a hash, and the model or the pool that it is in.
+func limitKey(m eval.Model) limit.Key {
+	account := sha256.Sum256([]byte(m.BaseURL + "\x00" + m.APIKey))
+	pool := m.Model
+	if m.Rate != nil {
+		pool = cmp.Or(m.Rate.Pool, pool)
+	}
+	return limit.Key(fmt.Sprintf("%s:%s/%s", m.Provider, hex.EncodeToString(account[:4]), pool))
 }
 
 // agentModel names the model of the agent.

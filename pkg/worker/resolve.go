@@ -8,7 +8,9 @@ import (
 	"regexp"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/meter"
 	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
@@ -39,10 +41,18 @@ type place struct {
 	broken eval.Reason
 	// found holds every secret that went into a server or a model.
 	found map[string]string
+	// uid of the attempt, and what it may spend.
+	uid   string
+	purse *meter.Purse
 }
 
-func (w *Worker) place(p *plan, t eval.Trial, c eval.Case) *place {
-	at := &place{w: w, p: p, t: t, c: c, chosen: map[string]eval.JSON{}, found: map[string]string{}}
+func (w *Worker) place(p *plan, t eval.Trial, c eval.Case, claim jobs.Claim) *place {
+	at := &place{w: w, p: p, t: t, c: c, chosen: map[string]eval.JSON{}, found: map[string]string{}, uid: claim.UID}
+	bound := claim.Job.Hold
+	if bound.MicroUSD == 0 && p.snap.Grading == nil {
+		bound.MicroUSD = c.Limits.CostMicroUSD // a limit of the trial's own, without a budget
+	}
+	at.purse = meter.NewPurse(bound)
 	for _, axis := range p.snap.Axes {
 		value, used := t.Variant.Axes[axis.Name]
 		if !used {

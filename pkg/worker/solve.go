@@ -22,11 +22,13 @@ func (w *Worker) solve(ctx context.Context, at *place, r *eval.Record) {
 		*r = refused.record(*r)
 		return
 	}
+	at.doing(eval.Activity{Doing: eval.DoingStart, On: at.server()})
 	att, err := w.open(ctx, at.t, set)
 	if err != nil {
 		*r = notStarted(*r, err, at.redactor())
 		return
 	}
+	at.doing(eval.Activity{Doing: eval.DoingTool, On: at.server()})
 	done := carry(ctx, at, att)
 	var again []eval.Finding
 	if doubtful(att, done) && ctx.Err() == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
+	"github.com/evalfarm/evalfarm/pkg/meter"
 	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
@@ -48,9 +49,10 @@ type Options struct {
 	Blobs    blob.Store
 	Sink     Sink
 	Sessions Sessions
-	// Models makes a model of one that a suite declares, with its secrets resolved.
-	// The redactor takes them out of what the model may keep.
-	Models func(m eval.Model, secrets *redact.Redactor) (llm.Model, error)
+	// Models makes a model of one that a suite declares, with its secrets resolved,
+	// metered as o says. The redactor takes the secrets out of what the model may
+	// keep.
+	Models func(m eval.Model, secrets *redact.Redactor, o meter.Options) (llm.Model, error)
 	// Secret resolves the name of a secret; its error is for people. Nil knows
 	// none.
 	Secret func(name string) (string, error)
@@ -78,6 +80,8 @@ type Worker struct {
 	// draining is set once no more trials are taken, so that nobody counts on
 	// our slots.
 	draining atomic.Bool
+
+	board board
 
 	mu    sync.Mutex         // guards the following fields
 	tasks map[string]*active // by uid
@@ -169,6 +173,7 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("renew %d claims: %w", len(claims), err)
 	}
+	w.tell(ctx)
 	for _, word := range words {
 		switch {
 		case word.Superseded:

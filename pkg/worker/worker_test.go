@@ -86,6 +86,8 @@ func (p *place) Return(_ context.Context, c jobs.Claim) error {
 	return nil
 }
 
+func (p *place) Tell(context.Context, string, []eval.Activity) error { return nil }
+
 func (p *place) Beat(_ context.Context, _ string, _ int, cs []jobs.Claim) ([]jobs.Word, error) {
 	var words []jobs.Word
 	for _, c := range cs {

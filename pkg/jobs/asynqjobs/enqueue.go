@@ -21,7 +21,7 @@ const (
 	taskType = "trial"
 	// maxPayload keeps jobs references: asynq writes the payload of every running
 	// task again every five seconds.
-	maxPayload = 320
+	maxPayload = 448
 	// maxRetry bounds failures of the surroundings, hours of them. Attempts are
 	// counted elsewhere. It must not be 0: asynq compares it before it asks whether
 	// an error is a failure.

@@ -11,6 +11,9 @@ func (k keys) global(name string) string { return "evalfarm:{" + k.namespace + "
 // workers is a HASH of worker → "till|slots".
 func (k keys) workers() string { return k.global("workers") }
 
+// doing is a STRING for each worker: what its attempts do, as JSON.
+func (k keys) doing(worker string) string { return k.global("doing:" + worker) }
+
 // results is the STREAM of records.
 func (k keys) results() string { return k.global("results") }
 

@@ -119,9 +119,9 @@ func TestEnqueueRefusesLargeJobs(t *testing.T) {
 	b := open(t, broker.Options{})
 	q := asynqjobs.New(b.Client(), asynqjobs.Options{Namespace: "s"})
 	j := trial
-	j.Run = strings.Repeat("r", 320)
+	j.Run = strings.Repeat("r", 448)
 	err := q.Enqueue(t.Context(), []jobs.Job{trial, j})
-	if err == nil || !strings.Contains(err.Error(), "at most 320 are allowed") {
+	if err == nil || !strings.Contains(err.Error(), "at most 448 are allowed") {
 		t.Errorf("got %v, want an error about the size", err)
 	}
 	if keys, err := b.Client().Keys(t.Context(), "*").Result(); err != nil || len(keys) > 0 {

@@ -16,7 +16,7 @@ import (
 // An answer replaces what was recorded of the same call before; an error does
 // not replace an answer, because a trial that failed is tried again. An error of
 // the context is not recorded. To record the end of several tries, and not each
-// of them, m is to be the patient one ([llm.Patient]).
+// of them, m is to be the one that tries again.
 //
 // Generate returns an error that is no [*llm.Error] when the answer is there and
 // cannot be written.
@@ -38,7 +38,7 @@ func (r recorder) Generate(ctx context.Context, req llm.Request) (llm.Response, 
 		rec.Response = newResponse(answer, r.redact)
 	} else {
 		failed, ok := errors.AsType[*llm.Error](err)
-		if !ok || ctx.Err() != nil {
+		if !ok || ctx.Err() != nil || failed.Ours() {
 			return answer, err
 		}
 		rec.Error = newFailure(failed, r.redact)

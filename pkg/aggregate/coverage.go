@@ -1,0 +1,76 @@
+package aggregate
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// A coverage finds how far a run came, and what it cost.
+type coverage struct {
+	// planned and there count trials by round, from the first.
+	planned, there []int
+	// unpriced says that a trial asked a model whose price nobody knows.
+	unpriced bool
+}
+
+func newCoverage(p eval.Plan) *coverage {
+	c := &coverage{planned: make([]int, p.Rounds()), there: make([]int, p.Rounds())}
+	for _, cell := range p.Cells {
+		for r := range cell.Repeats {
+			c.planned[r]++
+		}
+	}
+	return c
+}
+
+func (c *coverage) add(repeat int, r eval.Result) {
+	c.there[repeat-1]++
+	agents, judges := r.Usage.Total()+r.UserUsage.Total(), r.JudgeUsage.Total()
+	c.unpriced = c.unpriced || agents > 0 && r.CostMicroUSD == nil || judges > 0 && r.JudgeCostMicroUSD == nil
+}
+
+// complete is how many rounds, from the first, have all their trials.
+func (c *coverage) complete() int {
+	for r, n := range c.planned {
+		if c.there[r] < n {
+			return r
+		}
+	}
+	return len(c.planned)
+}
+
+// finish gives the cost, and the coverage of a run that has caps or did not come to
+// its end.
+func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval.Cost, *eval.Coverage) {
+	known := l.Spent.MicroUSD + l.Charged.MicroUSD
+	cost := eval.Cost{
+		KnownMicroUSD: known, JudgeMicroUSD: l.Judges.MicroUSD, UncountedMicroUSD: l.Uncounted.MicroUSD,
+		ChargedMicroUSD: l.Charged.MicroUSD, Prices: snap.Prices,
+	}
+	if c.unpriced {
+		for _, name := range slices.Sorted(maps.Keys(snap.Models)) {
+			if m := snap.Models[name]; m.Price == nil && !m.Free() {
+				cost.Unpriced = append(cost.Unpriced, name)
+			}
+		}
+	} else {
+		cost.MicroUSD = &known
+	}
+	rounds := c.complete()
+	if !run.Capped() && run.Budget.Time == 0 && rounds == len(c.planned) {
+		return cost, nil
+	}
+	covered := &eval.Coverage{
+		Budget: run.Budget, DayMicroUSD: run.DayMicroUSD, Short: run.Short, CompleteRounds: rounds, Rounds: len(c.planned),
+	}
+	taken := l.Total()
+	if run.Budget.MicroUSD > 0 {
+		covered.LeftMicroUSD = max(0, run.Budget.MicroUSD-taken.MicroUSD)
+	}
+	if run.Budget.Tokens > 0 {
+		covered.LeftTokens = max(0, run.Budget.Tokens-taken.Tokens)
+	}
+	return cost, covered
+}

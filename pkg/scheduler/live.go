@@ -1,0 +1,78 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// showEvery is how often it is told what a run is doing.
+const showEvery = time.Second
+
+// show tells the store what runs are doing and what they wait for, so that anybody
+// who has the store can see it.
+func (s *Scheduler) show(ctx context.Context, runs []*running) error {
+	var due []*running
+	for _, r := range runs {
+		if time.Since(r.shown) >= showEvery {
+			due = append(due, r)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	doing, err := s.trials.Activities(ctx)
+	if err != nil {
+		return away("see what workers do", err)
+	}
+	judging, err := s.judging.Activities(ctx)
+	if err != nil {
+		return away("see what judges do", err)
+	}
+	doing = append(doing, judging...)
+	var limits []eval.LimitState
+	if s.opts.Limits != nil {
+		if limits, err = s.opts.Limits(ctx); err != nil {
+			return away("see how limits stand", err)
+		}
+	}
+	for _, r := range due {
+		if r.judged != nil { // it is shown with its run
+			continue
+		}
+		live := eval.Live{At: time.Now().UTC()}
+		for _, a := range doing {
+			if a.Run == r.run.ID || r.judges != nil && a.Run == r.judges.run.ID {
+				live.Running = append(live.Running, a)
+			}
+		}
+		for _, l := range limits {
+			if uses(r.snapshot, l.Key) {
+				live.Limits = append(live.Limits, l)
+			}
+		}
+		if err := s.store.SetLive(ctx, r.run.ID, live); err != nil {
+			return fmt.Errorf("store what run %s is doing: %w", r.run.ID, err)
+		}
+		r.shown = time.Now()
+	}
+	return nil
+}
+
+// uses says whether a run has a model that is called with a key of the limiter.
+func uses(snap eval.Snapshot, key string) bool {
+	_, name, _ := strings.Cut(strings.TrimSuffix(key, "/judge"), "/")
+	for _, m := range snap.Models {
+		pool := m.Model
+		if m.Rate != nil && m.Rate.Pool != "" {
+			pool = m.Rate.Pool
+		}
+		if pool == name && strings.HasPrefix(key, string(m.Provider)+":") {
+			return true
+		}
+	}
+	return false
+}
