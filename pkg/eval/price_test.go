@@ -59,6 +59,12 @@ func TestCost(t *testing.T) {
 		{"as many as there are", dear, eval.Usage{
 			Input: math.MaxInt, CacheRead: math.MaxInt, CacheWrite: math.MaxInt, CacheWrite1H: math.MaxInt, Output: math.MaxInt, Reasoning: math.MaxInt,
 		}, mostMicroUSD},
+		{
+			"over the tier by more than can be added up",
+			eval.Price{Tiers: []eval.PriceTier{{Over: 10, TokenPrice: eval.TokenPrice{CacheRead: 1}}}},
+			eval.Usage{CacheRead: math.MaxInt, CacheWrite1H: math.MaxInt},
+			mostMicroUSD,
+		},
 		{"a negative price", eval.Price{TokenPrice: eval.TokenPrice{Input: -5, Output: 1_000_000}, Call: -1}, eval.Usage{Input: 100, Output: 1}, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {

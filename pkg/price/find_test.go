@@ -193,6 +193,11 @@ func TestUnknown(t *testing.T) {
 			price.Query{Provider: eval.ProviderAnthropic, Model: "claude-haiku", At: today()},
 			`no price is known of the model "claude-haiku" of anthropic; nearest: claude-3-haiku, claude-haiku-4-5`,
 		},
+		{
+			"mistyped and too long",
+			price.Query{Provider: eval.ProviderAnthropic, Model: "Claude-Opus-51", At: today()},
+			`no price is known of the model "Claude-Opus-51" of anthropic; nearest: claude-opus-5`,
+		},
 		{"like nothing", openai("", "zebra"), `no price is known of the model "zebra" of openai`},
 		{"no name", openai("", ""), `no price is known of the model "" of openai`},
 		{

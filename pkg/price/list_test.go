@@ -2,6 +2,7 @@ package price_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,6 +60,58 @@ func TestRules(t *testing.T) {
 			}
 			if err := find("The-Model"); err != nil {
 				t.Errorf("its own id: %v", err)
+			}
+		})
+	}
+}
+
+// TestDates finds a model whose rule wants dashes in dates.
+func TestDates(t *testing.T) {
+	l, err := price.Parse([]byte(one("the-model", `{"regex": "^m-\\d{4}-\\d\\d-\\d\\d"}`, `{"input_mtok": 1, "output_mtok": 1}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name string
+		fits bool
+	}{
+		{"m-2026-09-01", true},
+		{"m-20260901", true},
+		{"m-20260901-fast", true},
+		{"m-20260901:batch", true},
+		{"m-202609012", false},
+		{"m-20260901x", false},
+		{"m-20261301", false},
+		{"m-20260230", false},
+		{"m20260901", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := l.Named("p/"+row.name, today()); (err == nil) != row.fits {
+				t.Errorf("err = %v, want fits %v", err, row.fits)
+			}
+		})
+	}
+}
+
+// TestNotWhole: a price that leaves out what a call costs is none.
+func TestNotWhole(t *testing.T) {
+	const whole = `{"input_mtok": 1, "output_mtok": 1}`
+	for _, row := range []struct{ name, prices string }{
+		{"nothing", `{}`},
+		{"no input", `{"output_mtok": 1}`},
+		{"no output", `{"input_mtok": 1}`},
+		{"something else", `{"input_mtok": 1, "output_mtok": 1, "output_citation_mtok": 0}`},
+		{"at some hours", `[{"prices": ` + whole + `}, {"constraint": {"type": "time_of_date"}, "prices": {}}]`},
+		{"at the other hours", `[{"prices": {}}, {"constraint": {"type": "time_of_date"}, "prices": ` + whole + `}]`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l, err := price.Parse([]byte(one("m", `{"equals": "m"}`, row.prices)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = l.Named("p/m", today())
+			if unknown := new(price.UnknownError); !errors.As(err, &unknown) || !unknown.Listed {
+				t.Errorf("err = %v", err)
 			}
 		})
 	}
