@@ -35,12 +35,15 @@ func (b *build) file(f *farmFile) {
 			continue // reported
 		}
 		p := b.provider(name, &entry)
+		b.out.Providers = append(b.out.Providers, p)
+		if p.Provider == "" || p.BaseURL == "" && at.Field("base_url") != nil {
+			continue // reported
+		}
 		key := string(p.Provider) + " " + address(p.Provider, p.BaseURL)
-		if before, twice := named[key]; twice && p.Provider != "" {
+		if before, twice := named[key]; twice {
 			b.report(f.Node().Place("providers", name), "two entries are for the same provider and address", fmt.Sprintf("the other one is %q", before))
 		}
 		named[key] = name
-		b.out.Providers = append(b.out.Providers, p)
 	}
 }
 
@@ -56,7 +59,7 @@ func (b *build) provider(name string, f *entryFile) Provider {
 			b.report(at.Pos, `missing key "provider"`, "one of "+strings.Join(f.Provider.Choices(), ", ")+", as the name is none of them")
 		}
 	}
-	if n := at.Get("base_url"); n != nil && n.Kind == strictyaml.String {
+	if n := at.Get("base_url"); n != nil && n.Kind == strictyaml.String && !n.Bad {
 		b.all = append(b.all, suite.BaseURLProblems(n)...)
 	}
 	if n := at.Get("api_keys"); n != nil && n.Kind == strictyaml.List {

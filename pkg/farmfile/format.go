@@ -15,7 +15,7 @@ import (
 type farmFile struct {
 	strictyaml.At
 	// Version of the format: 1.
-	Version version `yaml:"version"`
+	Version version `yaml:"version" jsonschema:"enum=1"`
 	// How models are called, by a name of your own.
 	Providers map[string]entryFile `yaml:"providers,omitempty"`
 	// Bounds of what all runs spend.

@@ -44,7 +44,7 @@ func BaseURLProblems(n *strictyaml.Node) []strictyaml.Problem {
 	var all []strictyaml.Problem
 	u, err := url.Parse(n.Text)
 	if err == nil && u.User != nil {
-		return append(all, secretive(n.Problem("credentials do not belong into an address", "the key is api_key: ${{ secrets.NAME }}")))
+		return append(all, secretive(n.Problem("credentials do not belong into an address", "a key is a reference to a secret: ${{ secrets.NAME }}")))
 	}
 	if message, hint := badURL(n.Text); message != "" {
 		all = append(all, n.Problem(message, hint))

@@ -81,7 +81,7 @@ func (f *PriceFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 		}
 	case numbers == "" && n.Field("factor") != nil: // of the model's own
 	default:
-		wantSides(d, n)
+		wantSides(d, n, "dollars for a million tokens; without numbers: like or factor")
 	}
 	before := 0
 	for i, tier := range f.Tiers {
@@ -96,14 +96,14 @@ func (f *PriceFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 func (f *tierFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	type plain tierFile
 	d.Decode(n, (*plain)(f))
-	wantSides(d, n)
+	wantSides(d, n, "dollars for a million tokens")
 }
 
 // wantSides wants the two prices that nothing stands for.
-func wantSides(d *strictyaml.Decoder, n *strictyaml.Node) {
+func wantSides(d *strictyaml.Decoder, n *strictyaml.Node, hint string) {
 	for _, key := range []string{"input", "output"} {
 		if n.Kind == strictyaml.Map && n.Field(key) == nil {
-			d.Report(n.Pos, `missing key "`+key+`"`, "dollars for a million tokens; without numbers: like or factor")
+			d.Report(n.Pos, `missing key "`+key+`"`, hint)
 		}
 	}
 }

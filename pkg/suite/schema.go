@@ -167,6 +167,8 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[PriceFile]():
 		price := object(priceMapFile{})
 		price.AnyOf = []*jsonschema.Schema{together("input", "output"), together("like"), {Required: []string{"factor"}, Not: anyPrice()}}
+		tiers, _ := price.Properties.Get("tiers")
+		tiers.Items.Required = append(tiers.Items.Required, "input", "output")
 		price.Not = &jsonschema.Schema{Required: []string{"like"}, AnyOf: anyPrice().AnyOf}
 		return anyOf(&jsonschema.Schema{Const: freePrice}, &jsonschema.Schema{Const: 0}, price)
 	case reflect.TypeFor[Dollars]():
