@@ -66,6 +66,7 @@ func (c *command) listen(cancel context.CancelCauseFunc) {
 type command struct {
 	env      Env
 	color    string
+	farmFile string
 	verbose  bool
 	logLevel slog.LevelVar
 	// restore gives the terminal back as it was, for an end in a hurry.
@@ -96,6 +97,7 @@ func (c *command) root() *cobra.Command {
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.color, "color", "auto", "colour: auto, always or never")
+	flags.StringVar(&c.farmFile, "config", "", "the farm's `FILE` of providers and budgets (default: $EVALFARM_CONFIG, else farm.yaml here or in the state folder)")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
 	root.AddCommand(
 		c.run(), c.resume(), c.retry(), c.cancel(), c.status(),

@@ -44,6 +44,9 @@ func exitCode(err error) eval.ExitCode {
 	if _, ok := errors.AsType[*suite.ProblemsError](err); ok {
 		return eval.ExitUsage
 	}
+	if _, ok := errors.AsType[*scheduler.BudgetError](err); ok {
+		return eval.ExitUsage
+	}
 	switch {
 	case errors.Is(err, scheduler.ErrEmpty):
 		return eval.ExitEmpty

@@ -145,6 +145,7 @@ type selecting struct {
 	repeats           int
 	seed              uint64
 	attempts          int
+	ceiling           ceiling
 }
 
 func (f *selecting) add(cmd *cobra.Command) {
@@ -155,6 +156,7 @@ func (f *selecting) add(cmd *cobra.Command) {
 	flags.IntVarP(&f.repeats, "repeats", "n", 0, "repeat every selected case `N` times")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the order and of the trials (default: random)")
 	flags.IntVar(&f.attempts, "attempts", 3, "failures of the farm after which a trial is an error")
+	f.ceiling.add(cmd)
 }
 
 // request makes a run's request of a loaded suite and the flags.
@@ -184,9 +186,26 @@ func (c *command) request(ctx context.Context, loaded *suite.Loaded, f selecting
 		_, _ = rand.Read(b[:]) // never fails, as crypto/rand says
 		seed = binary.BigEndian.Uint64(b[:])
 	}
-	return scheduler.Request{
+	budget, err := f.ceiling.budget()
+	if err != nil {
+		return scheduler.Request{}, err
+	}
+	farm, err := c.farm()
+	if err != nil {
+		return scheduler.Request{}, err
+	}
+	prices, err := c.furnish(&loaded.Suite, farm)
+	if err != nil {
+		return scheduler.Request{}, err
+	}
+	request := scheduler.Request{
 		Suite: loaded, Selection: sel, Seed: seed, Git: gitState(ctx, loaded.Dir), Version: version(), Attempts: f.attempts,
-	}, nil
+		Budget: budget, Prices: prices,
+	}
+	if farm != nil {
+		request.DayMicroUSD = farm.DayMicroUSD
+	}
+	return request, nil
 }
 
 func knownPoint(s eval.Suite, name, value string) error {

@@ -32,8 +32,8 @@ type Model struct {
 	Cassette *Cassette `json:"cassette,omitempty"`
 	// Rate bounds the calls with one key. Nil leaves it to the limiter to find out.
 	Rate *Rate `json:"rate,omitempty"`
-	// Price of the model's tokens. Nil: nobody knows it; PriceHint says of it what
-	// may help, as the end of a sentence.
+	// Price of the model's tokens. Nil: nobody knows it; PriceHint says why, and what
+	// would help.
 	Price     *Price `json:"price,omitempty"`
 	PriceHint string `json:"-"`
 	// PriceOverride says how to find the price in the price list. Nil: by the names of

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -72,7 +73,7 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 	}
 	price := func(m eval.Model) {
 		if money && !m.Free() && m.Price == nil {
-			report(fmt.Sprintf("nobody knows the price of the model %s%s", m.Model, m.PriceHint))
+			report(cmp.Or(m.PriceHint, "nobody knows the price of the model "+m.Model))
 		}
 	}
 	for _, cell := range snap.Plan.Cells {

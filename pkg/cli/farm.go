@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/farmfile"
+	"github.com/evalfarm/evalfarm/pkg/price"
+	"github.com/evalfarm/evalfarm/pkg/suite"
+)
+
+// farm reads the farm file: that of --config or $EVALFARM_CONFIG, else farm.yaml
+// in the working directory or the state folder. Without one it is nil.
+func (c *command) farm() (*farmfile.File, error) {
+	named := c.farmFile
+	if env, ok := c.env.Lookup("EVALFARM_CONFIG"); named == "" && ok {
+		named = env
+	}
+	candidates := []string{c.env.abs("farm.yaml"), filepath.Join(c.env.Home(), "farm.yaml")}
+	if named != "" {
+		candidates = []string{c.env.abs(named)}
+	}
+	for _, path := range candidates {
+		f, err := farmfile.Load(path, farmfile.Options{LookupEnv: c.env.Lookup, Base: c.env.Dir})
+		if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
+			return nil, problems
+		}
+		if errors.Is(err, os.ErrNotExist) && named == "" {
+			continue
+		}
+		if err != nil {
+			return nil, usage("", "--config: %s", err)
+		}
+		c.problems(f.Warnings)
+		return f, nil
+	}
+	return nil, nil
+}
+
+// furnish gives the models of a suite what the farm says of them, and their prices
+// by the list, whose version it returns.
+func (c *command) furnish(s *eval.Suite, farm *farmfile.File) (prices string, err error) {
+	list, err := price.Load()
+	if err != nil {
+		return "", fmt.Errorf("load the price list: %w", err)
+	}
+	farm.Apply(s.Models)
+	unknown := farmfile.Resolve(s.Models, list, time.Now())
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		m := s.Models[name]
+		m.PriceHint = unknown[name].Error()
+		s.Models[name] = m
+	}
+	return list.Version(), nil
+}
+
+// A ceiling is what the flags say of a budget.
+type ceiling struct {
+	usd    dollars
+	tokens int64
+	time   time.Duration
+}
+
+func (f *ceiling) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var(&f.usd, "budget-usd", "spend at most so many `DOLLARS`, judges and retries included")
+	flags.Int64Var(&f.tokens, "budget-tokens", 0, "take at most so many tokens, in and out")
+	flags.DurationVar(&f.time, "budget-time", 0, "begin nothing more after this time")
+}
+
+// budget of the flags; what they do not say is zero.
+func (f *ceiling) budget() (eval.Budget, error) {
+	if f.tokens < 0 || f.time < 0 {
+		return eval.Budget{}, usage("", "--budget-tokens and --budget-time want something positive")
+	}
+	return eval.Budget{MicroUSD: int64(f.usd), Tokens: f.tokens, Time: f.time}, nil
+}
+
+// dollars is a flag of money, in micro-dollars.
+type dollars int64
+
+func (d *dollars) String() string { return "" }
+
+func (d *dollars) Type() string { return "DOLLARS" }
+
+func (d *dollars) Set(text string) error {
+	micro, err := price.Millionths(text)
+	if _, digits, _ := strings.Cut(text, "."); err != nil || micro <= 0 || len(digits) > 6 {
+		return errors.New("want dollars such as 1.50, with at most six digits after the point")
+	}
+	*d = dollars(micro)
+	return nil
+}
