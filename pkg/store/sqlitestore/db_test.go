@@ -3,8 +3,10 @@ package sqlitestore
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -34,8 +38,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Exercise(t, func(t *testing.T) store.Store {
-		return openFile(t, filepath.Join(t.TempDir(), "store.db"))
+	storetest.Exercise(t, func(t *testing.T, now func() time.Time) store.Store {
+		db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
+		db.now = now
+		return db
 	})
 }
 
@@ -192,6 +198,75 @@ func TestTwoHandles(t *testing.T) {
 		t.Errorf("got control %s, want the other handle's %s", r.Control, eval.ControlCancel)
 	}
 	expectWhole(t, run, trials)
+}
+
+// Two processes keep one cap between them.
+func TestTwoHandlesOneCap(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	storetest.ShareCap(t, openFile(t, path), openFile(t, path))
+}
+
+// What a store held before there were ledgers is in them, and stays where it was.
+func TestMigrateLedger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	old, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, old, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.UpTo(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for _, statement := range []string{
+		`INSERT INTO runs (id, suite, suite_hash, suite_path, state, control, header, trials, cursor, attempts, max_lost, priority,
+			outcome, verdict, exit_code, summary, created, finished, spent)
+		VALUES ('r', 's', '', '', 'running', 'run', '', 3, 3, 3, 10, 1, '', '', 0, '', 1, 0, 70)`,
+		`INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, trace_id, started, ended)
+		VALUES ('a', 'r', 0, 1, 'w', 'failed', 'error', '', '', 30, '', ?1, ?1), ('b', 'r', 0, 2, 'w', 'done', 'pass', '', '', 40, '', ?1, ?1)`,
+		`INSERT INTO results (uid, body) VALUES ('b', '{"verdict":"pass"}')`,
+		`INSERT INTO trials (run, ordinal, attempt, state, hold, result) VALUES ('r', 0, 2, 'done', 0, 'b'), ('r', 1, 1, 'dispatched', 5, NULL)`,
+	} {
+		if _, err := old.ExecContext(t.Context(), statement, now.UnixMicro()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	db := openFile(t, path)
+	db.now = func() time.Time { return now }
+	l, err := db.Ledger(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (eval.Ledger{Spent: eval.Amount{MicroUSD: 70}, Uncounted: eval.Amount{MicroUSD: 30}, Held: eval.Amount{MicroUSD: 5}}); l != want {
+		t.Errorf("got ledger %+v, want %+v", l, want)
+	}
+	r, err := db.Run(t.Context(), "r")
+	if err != nil || r.Budget != (eval.Budget{}) || r.Cursor != 3 {
+		t.Errorf("got run %+v, %v, want the old one without a budget", r, err)
+	}
+	if row, err := db.Result(t.Context(), "r", 0); err != nil || row.CostMicroUSD != 40 {
+		t.Errorf("got result %+v, %v, want the old one", row, err)
+	}
+	header := blob.Pack([]byte(`{}`))
+	capped := eval.Run{ID: "capped", Header: header.SHA256, Trials: 1, DayMicroUSD: 80}
+	if err := db.CreateRun(t.Context(), capped, []eval.Blob{header}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Dispatch(t.Context(), "capped", []store.Mark{{Attempt: 1, Hold: eval.Amount{MicroUSD: 6}}})
+	if err != nil || d != (store.Marked{Short: eval.ShortOfDayMoney}) {
+		t.Errorf("got %+v, %v for more than the old run left of the day, want it short", d, err)
+	}
 }
 
 // expectWhole checks that the first n trials of run r have one result each.

@@ -23,6 +23,11 @@ func (db *DB) Ledger(ctx context.Context, run string) (eval.Ledger, error) {
 
 // ledger adds up the sums that the rows of a run and its gradings keep.
 func ledger(ctx context.Context, q querier, run string) (eval.Ledger, error) {
+	const (
+		sums = `parent <> '', spent, spent_tokens, uncounted_microusd, uncounted_tokens,
+			charged_microusd, charged_tokens, held_microusd, held_tokens`
+		head = `(SELECT coalesce(nullif(parent, ''), id) FROM runs WHERE id = ?1)`
+	)
 	type row struct {
 		grading bool
 		entry
@@ -31,12 +36,7 @@ func ledger(ctx context.Context, q querier, run string) (eval.Ledger, error) {
 		err = s.Scan(&r.grading, &r.spent.MicroUSD, &r.spent.Tokens, &r.uncounted.MicroUSD, &r.uncounted.Tokens,
 			&r.charged.MicroUSD, &r.charged.Tokens, &r.held.MicroUSD, &r.held.Tokens)
 		return r, err
-	}, `
-		WITH head AS (SELECT coalesce(nullif(parent, ''), id) AS id FROM runs WHERE id = ?),
-		family AS (SELECT id FROM head UNION SELECT r.id FROM runs r JOIN head h ON r.parent = h.id AND r.parent <> '')
-		SELECT parent <> '', spent, spent_tokens, uncounted_microusd, uncounted_tokens,
-			charged_microusd, charged_tokens, held_microusd, held_tokens
-		FROM runs WHERE id IN (SELECT id FROM family)`, run)
+	}, `SELECT `+sums+` FROM runs WHERE id = `+head+` UNION ALL SELECT `+sums+` FROM runs WHERE parent = `+head+` AND parent <> ''`, run)
 	if err != nil {
 		return eval.Ledger{}, err
 	}

@@ -23,8 +23,11 @@ func createGraded(t tb, s store.Store, trials int) eval.Run {
 }
 
 // unjudged is a record whose check "tone" waits for a judge.
-func unjudged(ordinal int) eval.Record {
-	r := record("r-graded", ordinal, 1, eval.Unjudged)
+func unjudged(ordinal int) eval.Record { return undecided("r-graded", ordinal, 1) }
+
+// undecided is the same of any run and attempt.
+func undecided(run string, ordinal, n int) eval.Record {
+	r := record(run, ordinal, n, eval.Unjudged)
 	b := blob.Pack([]byte("what " + r.UID + " did"))
 	r.Blobs, r.Result.Trajectory = []eval.Blob{b}, b.SHA256
 	r.Result.Reason = eval.ReasonAwaitingJudge

@@ -19,7 +19,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	trajectory, frames := blob.Pack([]byte("trajectory")), blob.Pack([]byte("frames"))
 	must(t, s.PutBlobs(t.Context(), frames))
 	r := record(run1, 1, 1, eval.Fail)
-	r.TraceID, r.CostMicroUSD = "4bf92f3577b34da6a3ce929d0e0e4736", 12345
+	r.TraceID, r.CostMicroUSD, r.Tokens = "4bf92f3577b34da6a3ce929d0e0e4736", 12345, 678
 	r.Started, r.Ended = when.Add(time.Microsecond), when.Add(1500*time.Microsecond)
 	r.Blobs = []eval.Blob{trajectory}
 	r.Result = eval.Result{
@@ -44,7 +44,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	}})
 
 	want := store.Row{
-		Ordinal: 1, UID: r.UID, N: 1, Worker: "w1", CostMicroUSD: 12345, TraceID: r.TraceID,
+		Ordinal: 1, UID: r.UID, N: 1, Worker: "w1", CostMicroUSD: 12345, Tokens: 678, TraceID: r.TraceID,
 		Started: r.Started, Ended: r.Ended, Result: r.Result,
 	}
 	row, err := s.Result(t.Context(), run1, 1)
@@ -59,7 +59,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	equal(t, "attempts", as, []store.Attempt{{
 		UID: r.UID, Run: run1, Ordinal: 1, N: 1, Worker: "w1", Outcome: eval.AttemptDone,
 		Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: r.Result.Message,
-		CostMicroUSD: 12345, TraceID: r.TraceID, Started: r.Started, Ended: r.Ended, Counts: true,
+		CostMicroUSD: 12345, Tokens: 678, TraceID: r.TraceID, Started: r.Started, Ended: r.Ended, Counts: true,
 	}})
 	b, err := s.GetBlob(t.Context(), trajectory.SHA256)
 	must(t, err)
@@ -196,12 +196,14 @@ func testDamaged(t *testing.T, s store.Store) {
 		"blob with other content": func(r *eval.Record) {
 			r.Blobs = []eval.Blob{{SHA256: blob.Pack([]byte("a")).SHA256, Zstd: blob.Pack([]byte("b")).Zstd}}
 		},
-		"unknown verdict":            func(r *eval.Record) { r.Result.Verdict = "great" },
-		"no verdict":                 func(r *eval.Record) { r.Result.Verdict = "" },
-		"unknown outcome":            func(r *eval.Record) { r.Outcome = "great" },
-		"failed attempt that passed": func(r *eval.Record) { r.Outcome = eval.AttemptFailed },
-		"number beyond JSON":         func(r *eval.Record) { r.Result.Times.TotalMS = math.Inf(1) },
-		"negative cost":              func(r *eval.Record) { r.CostMicroUSD = -5 },
+		"unknown verdict":              func(r *eval.Record) { r.Result.Verdict = "great" },
+		"no verdict":                   func(r *eval.Record) { r.Result.Verdict = "" },
+		"unknown outcome":              func(r *eval.Record) { r.Outcome = "great" },
+		"failed attempt that passed":   func(r *eval.Record) { r.Outcome = eval.AttemptFailed },
+		"number beyond JSON":           func(r *eval.Record) { r.Result.Times.TotalMS = math.Inf(1) },
+		"negative cost":                func(r *eval.Record) { r.CostMicroUSD = -5 },
+		"negative tokens":              func(r *eval.Record) { r.Tokens = -5 },
+		"returned attempt that passed": func(r *eval.Record) { r.Outcome = eval.AttemptReturned },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := "r-" + name

@@ -15,6 +15,7 @@ func testRunRoundTrip(t *testing.T, s store.Store) {
 	r.State, r.Control, r.Cursor, r.Priority = eval.RunPaused, eval.ControlPause, 4, 7
 	r.Outcome, r.Verdict, r.ExitCode = eval.OutcomeInterrupted, eval.RunInconclusive, 4
 	r.Summary, r.Finished = strings.Repeat("ab", 32), when.Add(time.Hour)
+	r.Budget, r.DayMicroUSD, r.Short = eval.Budget{MicroUSD: 5_000_000, Tokens: 1 << 40, Time: time.Hour}, 7, eval.ShortOfTime
 	must(t, s.CreateRun(t.Context(), r, blobs))
 	got, err := s.Run(t.Context(), r.ID)
 	must(t, err)
@@ -158,7 +159,8 @@ func testFinish(t *testing.T, s store.Store) {
 	must(t, s.SetState(t.Context(), r.ID, eval.RunRunning))
 	summary := blob.Pack([]byte(`{"verdict":"fail"}`))
 	end := r
-	end.Outcome, end.Verdict, end.ExitCode, end.Finished = eval.OutcomeComplete, eval.RunFail, 1, when.Add(time.Minute)
+	end.Outcome, end.Verdict, end.ExitCode, end.Finished = eval.OutcomeBudgetExhausted, eval.RunFail, 1, when.Add(time.Minute)
+	end.Short = eval.ShortOfMoney
 	damaged := eval.Blob{SHA256: summary.SHA256, Zstd: blob.Pack(nil).Zstd}
 	if err := s.Finish(t.Context(), end, damaged); err == nil {
 		t.Error("got no error for a damaged summary")

@@ -96,7 +96,11 @@ func (m *model) put(r eval.Record) bool {
 	}
 	m.records[r.UID] = r
 	tr := &m.trials[r.Ordinal]
-	if tr.Attempt != r.N || tr.State == store.Done || tr.Reported && r.Outcome != eval.AttemptDone {
+	if tr.Attempt != r.N || tr.State == store.Done {
+		return false
+	}
+	tr.Hold = eval.Amount{}
+	if tr.Reported && r.Outcome != eval.AttemptDone {
 		return false
 	}
 	final := false
@@ -111,7 +115,7 @@ func (m *model) put(r eval.Record) bool {
 		final = tr.Losses == 2
 	case eval.AttemptReturned: // counts against nothing
 	}
-	tr.Hold, tr.Reported = eval.Amount{}, true
+	tr.Reported = true
 	if final {
 		tr.State, tr.stands = store.Done, r
 	}

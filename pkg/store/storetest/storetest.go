@@ -3,7 +3,7 @@
 // A store passes if [Exercise] does. What it asks goes beyond single calls: a
 // writer may be killed and repeat itself, two may write at once, records arrive
 // late, twice, or for trials that the store has forgotten; whatever happens, no
-// trial has two results and no cost is lost or counted twice.
+// trial has two results, no cost is lost or counted twice, and no cap is exceeded.
 package storetest
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 // Exercise runs the whole suite. open returns an empty store that is closed when
-// the test ends.
-func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
+// the test ends, and that takes the time of its days from now.
+func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.Store) {
 	for _, test := range []struct {
 		name string
 		fn   func(t *testing.T, s store.Store)
@@ -61,6 +61,18 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Gradings/RetryOnlyUnjudged", testRetryOnlyUnjudged},
 		{"Gradings/RetryUnderAGrading", testRetryUnderAGrading},
 		{"Gradings/Finalizing", testFinalizing},
+		{"Ledger/Budget", testBudget},
+		{"Ledger/Caps", testCaps},
+		{"Ledger/MarksAgain", testMarksAgain},
+		{"Ledger/Holds", testHolds},
+		{"Ledger/Returned", testReturned},
+		{"Ledger/TakeBack", testTakeBack},
+		{"Ledger/Family", testFamily},
+		{"Ledger/JudgeGivenUp", testJudgeGivenUp},
+		{"Ledger/Uncounted", testUncounted},
+		{"Ledger/Exhausted", testExhausted},
+		{"Ledger/AtOnce", func(t *testing.T, s store.Store) { ShareCap(t, s) }},
+		{"Live", testLive},
 		{"Baselines", testBaselines},
 		{"Blobs", testBlobs},
 		{"Events/Order", testEvents},
@@ -69,9 +81,30 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Concurrent", testConcurrent},
 		{"AnySequence", testAnySequence},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.fn(t, open(t)) })
+		t.Run(test.name, func(t *testing.T) { test.fn(t, open(t, time.Now)) })
+	}
+	for _, test := range []struct {
+		name string
+		fn   func(t *testing.T, s store.Store, c *clock)
+	}{
+		{"Ledger/Day", testDay},
+		{"Ledger/LateOnAnotherDay", testLateOnAnotherDay},
+		{"Ledger/CollectDays", testCollectDays},
+		{"Ledger/AnySpending", testAnySpending},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := &clock{at: when}
+			test.fn(t, open(t, c.now), c)
+		})
 	}
 }
+
+// A clock stands still until it is moved.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func (c *clock) nextDay() { c.at = c.at.AddDate(0, 0, 1) }
 
 // tb is what *testing.T, *testing.B and *rapid.T have in common.
 type tb interface {
