@@ -44,3 +44,29 @@ func TestSuitesOfTheDocs(t *testing.T) {
 		}
 	}
 }
+
+var partFenceRE = regexp.MustCompile("(?ms)^```yaml\n((?:models|budget):.*?)^```$")
+
+// So do the models and the budgets that the docs show, in a suite around them.
+func TestPartsOfSuitesOfTheDocs(t *testing.T) {
+	for file, least := range map[string]int{"models.md": 4, "suite.md": 1} {
+		text, err := os.ReadFile("../../docs/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := partFenceRE.FindAllStringSubmatch(string(text), -1)
+		if len(found) < least {
+			t.Errorf("%s: got %d parts, want some", file, len(found))
+		}
+		for _, m := range found {
+			around := head + "cases: [{id: a, prompt: x, model: claude, " + checked + "}]\n"
+			if !strings.HasPrefix(m[1], "models:") {
+				around += "models: {claude: {provider: anthropic, model: x}}\n"
+			}
+			loaded := load(t, map[string]string{"suite.yaml": around + m[1]}, options())
+			for _, p := range append(loaded.Warnings, loaded.Unsupported...) {
+				t.Errorf("got %s", p.Render())
+			}
+		}
+	}
+}
