@@ -20,11 +20,11 @@ var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
 	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25",
 	// First: contracts and pure rules.
-	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire pkg/telemetry pkg/llm pkg/price",
+	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.
 	"pkg/similar pkg/meter",
 	// Third: adapters, each alone with its dependency, and engines.
-	"pkg/jobs/asynqjobs pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
+	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
 	// Fourth: the services.
@@ -43,7 +43,7 @@ var floors = []string{
 // a prefix of the import path, the value is where it may appear.
 var rooms = map[string]string{
 	"github.com/hibiken/asynq":                   "pkg/jobs/asynqjobs",
-	"github.com/redis/go-redis":                  "pkg/broker pkg/jobs/asynqjobs",
+	"github.com/redis/go-redis":                  "pkg/broker pkg/jobs/asynqjobs pkg/limit/redislimit",
 	"github.com/alicebob/miniredis":              "pkg/broker",
 	"github.com/mark3labs/mcp-go":                "pkg/mcp/client internal/demo",
 	"github.com/santhosh-tekuri/jsonschema":      "pkg/schema",

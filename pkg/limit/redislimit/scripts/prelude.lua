@@ -12,33 +12,30 @@
 -- What is found out about calls in flight:
 -- found         how many there may be
 -- steep         0 since the first refusal: they do not double any more
--- round         successes since they last changed
+-- base, round, round_at   how many there were at the begin of the round, successes
+--               in it, and when it began
 -- full_at       when they last were nearly all in use
 -- cut_at, cool  when they were last cut, and until when they are not cut again
 -- calm          until when they do not grow
 --
--- What is found out about requests a minute. Between two refusals that come of too
--- many requests the bucket of the provider is empty at either end, so what passed
--- in between, over the time, is the rate that it allows:
--- pace          requests a minute, absent before the first refusal
--- step, grown   the part by which it grows next, when it last did
--- paced_at      when it last held somebody back
--- from, ms, passes   the period since the last cut: its begin, the time that counts,
---               calls that were let through and not refused
--- was_from, was_ms, was_passes   the period before
--- seen, wanted  when the time was last counted, and until when callers wait
+-- What is found out about requests a minute:
+-- pace          how many, absent before the first refusal
+-- since         when it was last cut, and the pause was over
+-- step          the part by which it grows next
+-- grown, grown_passes   when it last might have, and passes by then
+-- rough         1 until it has once held for a while
+-- from, passes  when it was last cut, and what was let through since and not refused
+-- second, passes_now, passes_before   a second, what was let through in it, and in
+--               the one before
 --
 -- in_force_c, in_force_r, adaptive   what people are shown
 local HOUR, DAY = 3600000, 86400000
-local TOLD_FOR = 600000   -- how long a told limit is believed
+local TOLD_FOR = 600000       -- how long a told limit is believed
 local FIRST, MOST = 4, 1000   -- calls in flight, to begin with and at most
-local COOL = 15000        -- the shortest time between two cuts of them
-local IN_USE = 0.8        -- the part of them that must be in use to count
-local CUT = 0.8           -- what is left of them
-local UNDER = 0.95        -- the pace below what passed
-local CLEAN = 5000        -- how long it must be clean to grow
-local STEP, STEEPER, STEEPEST = 0.01, 1.25, 0.1   -- the part by which it grows
-local GAP = 1000          -- time without callers that counts, at most
+local IN_USE = 0.8            -- the part of them that must be in use to count
+local CUT, COOL = 0.8, 15000  -- what a cut leaves of them, and the least time between two
+local ROUND = 2000            -- the shortest round in which they double
+local JITTER = 0.03           -- seconds by which callers come late
 
 local function clock()
   local t = redis.call('TIME')
@@ -133,25 +130,14 @@ local function show(s, rate, now)
   return l
 end
 
--- What a bucket holds: requests of a second, tokens of ten.
-local function burst(b, rate)
-  if b == 'r' then
-    return math.max(1, rate / 60)
+-- What a bucket holds: requests of a second, tokens of ten. A pace that was found
+-- out makes up for lateness and no more: what the bucket of the provider holds is
+-- not known.
+local function burst(b, limits)
+  if b ~= 'r' then
+    return math.max(1, limits[b] / 6)
+  elseif limits.r ~= limits.asked then
+    return 1 + limits.r / 60 * JITTER
   end
-  return math.max(1, rate / 6)
-end
-
--- Counts the time that limits what can pass: pauses, and while callers wait. Of
--- other time, in which nobody wanted to call, only a little counts, else it would
--- look as if the provider allowed less.
-local function count_time(s, now)
-  local seen = get(s, 'seen')
-  if not seen then
-    put(s, 'from', now - 1)
-  else
-    local held = math.max(get(s, 'paused', 0), get(s, 'wanted', 0))
-    local counts = math.max(0, math.min(now, held) - seen)
-    put(s, 'ms', get(s, 'ms', 0) + counts + math.min(now - seen - counts, GAP))
-  end
-  put(s, 'seen', now)
+  return math.max(1, limits.r / 60)
 end

@@ -8,6 +8,12 @@ local permit, input, output = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local throttled, failed, pause = ARGV[4] == '1', ARGV[5] == '1', math.min(tonumber(ARGV[6]), DAY)
 local rate = rate_from(7)
 local HISTORY = 50
+local UNDER, LESS = 0.95, 0.9   -- the pace below what passed, or below the pace
+local FEW = 10                  -- calls that tell little
+local HELD = 10000              -- how long a pace must hold to be nearly right
+local CLEAN = 3000              -- how long it must be clean to grow
+local STEP, ROUGH = 0.01, 0.04  -- the part by which it grows, at first and later
+local STEEPER, STEEPEST = 1.2, 0.1   -- by how much more each time, and at most
 
 local charge = redis.call('HGET', charges, permit)
 redis.call('ZREM', leases, permit)
@@ -15,7 +21,6 @@ redis.call('HDEL', charges, permit)
 redis.call('ZREM', turns, permit)
 local now = clock()
 local s = load(state)
-count_time(s, now)
 
 local function remember(why)
   local l = in_force(s, rate, now)
@@ -23,16 +28,6 @@ local function remember(why)
   redis.call('RPUSH', history, string.format('%.0f|%.0f|%.3f|%s', now, l.c, l.r, why))
   redis.call('LTRIM', history, -HISTORY, -1)
   redis.call('PEXPIRE', history, HOUR)
-end
-
--- The period of the pace begins anew. Callers that were waiting still are.
-local function begin()
-  put(s, 'was_from', get(s, 'from', 0))
-  put(s, 'was_ms', get(s, 'ms', 0))
-  put(s, 'was_passes', get(s, 'passes', 0))
-  put(s, 'from', now)
-  put(s, 'ms', 0)
-  put(s, 'passes', 0)
 end
 
 local at
@@ -74,7 +69,7 @@ for n, b in ipairs({'r', 't', 'i', 'o'}) do
     end
     local l = in_force(s, rate, now)[b]
     if remaining >= 0 and l > 0 then
-      local every, holds = 60000 / l, burst(b, l)
+      local every, holds = 60000 / l, burst(b, in_force(s, rate, now))
       if remaining < holds then
         put(s, b, math.max(get(s, b, 0), now + (holds - remaining) * every))
       end
@@ -84,42 +79,58 @@ end
 if news then -- nobody needs to find it out
   put(s, 'pace', nil)
   put(s, 'told_new', now)
-  begin()
   remember('told')
 end
 
-local function too_fast()
-  -- Calls that were under way at the last cut tell what was wrong before it.
-  if at <= get(s, 'told_new', 0) then
-    return false
-  end
-  local from = get(s, 'from', 0)
-  if at <= from then
-    if get(s, 'pace') and at > get(s, 'was_from', 0) then
-      put(s, 'was_passes', math.max(0, get(s, 'was_passes', 0) - 1))
-      local ms = get(s, 'was_ms', 0)
-      if get(s, 'was_passes') > 0 and ms > 0 then
-        put(s, 'pace', math.min(get(s, 'pace'), math.max(1, UNDER * get(s, 'was_passes') * 60000 / ms)))
-      end
+-- How many requests a minute would have passed, from one that was refused. Between
+-- two refusals the bucket of the provider is empty at either end, so what passed in
+-- between, over the time, is the rate that it allows. Later its bucket may have been
+-- full at times, and then that is too little; but a pace that has held for so long
+-- is nearly right.
+local function slower(pace, asked)
+  if not pace then
+    local passed = get(s, 'passes_now', 0)
+    local since = get(s, 'second', 0)
+    if get(s, 'passes_before', 0) > 0 then
+      passed, since = passed + get(s, 'passes_before'), since - 1
     end
+    local first = UNDER * math.max(0.5, passed - 1) * 60000 / math.max(1000, now - since * 1000)
+    return asked > 0 and math.min(first, asked * LESS) or first
+  end
+  if now - get(s, 'since', 0) >= HELD then
+    put(s, 'rough', 0)
+    return pace * LESS
+  end
+  local n = get(s, 'passes', 0)
+  local passed = UNDER * n * 60000 / math.max(1, now - get(s, 'from', 0))
+  return math.min(pace * LESS, n < FEW and math.max(passed, pace / 4) or passed)
+end
+
+-- True if the pace was cut. Calls that were under way at the last cut tell what was
+-- wrong before it, and so do those from before the provider told its limit.
+local function too_fast()
+  if at <= get(s, 'from', 0) or at <= get(s, 'told_new', 0) then
     return false
   end
   put(s, 'passes', math.max(0, get(s, 'passes', 0) - 1))
-  local ms = math.max(1, get(s, 'ms', 0))
-  local passed = get(s, 'passes') * 60000 / ms
-  if passed == 0 then -- it is less than one in this time
-    passed = math.min(get(s, 'pace', 60000 / ms), 60000 / ms) / 2
+  local pace = get(s, 'pace')
+  if not pace then
+    put(s, 'rough', 1)
   end
-  put(s, 'pace', math.max(1, UNDER * passed))
-  put(s, 'step', STEP)
+  put(s, 'pace', math.max(1, slower(pace, in_force(s, rate, now).asked)))
+  put(s, 'step', get(s, 'rough') == 1 and ROUGH or STEP)
+  put(s, 'from', now)
+  put(s, 'passes', 0)
+  put(s, 'since', now + pause)
   put(s, 'grown', now + pause)
-  begin()
+  put(s, 'grown_passes', 0)
   -- The bucket of the provider is empty, so ours is.
-  local l = in_force(s, rate, now).r
-  put(s, 'r', math.max(get(s, 'r', 0), now + burst('r', l) * 60000 / l))
+  local l = in_force(s, rate, now)
+  put(s, 'r', math.max(get(s, 'r', 0), now + burst('r', l) * 60000 / l.r))
   return true
 end
 
+-- True if the bound of calls in flight was cut.
 local function too_many()
   put(s, 'steep', 0)
   put(s, 'round', 0)
@@ -134,33 +145,48 @@ local function too_many()
   return true
 end
 
--- True if it grew.
+-- True if a round has passed in which the bound of calls in flight grew. At first
+-- each success lets in one more, which doubles them without letting in many at once;
+-- rounds take their time then, since a provider may take some to notice.
 local function more_calls()
-  if now < get(s, 'calm', 0) or get(s, 'full_at', 0) < at then
+  local c, steep = get(s, 'found', FIRST), get(s, 'steep', 1) == 1
+  if now < get(s, 'calm', 0) or get(s, 'full_at', 0) < at or c >= MOST then
     return false
   end
-  local c = get(s, 'found', FIRST)
   local round = get(s, 'round', 0) + 1
-  if round < c then
-    put(s, 'round', round)
-    return false
+  if round == 1 then
+    put(s, 'base', c)
+    put(s, 'round_at', now)
   end
-  put(s, 'round', 0)
-  local grown = get(s, 'steep', 1) == 1 and c * 2 or c + math.max(1, math.floor(c * 0.05))
-  put(s, 'found', math.min(MOST, grown))
-  return grown <= MOST
+  local base = get(s, 'base', c)
+  if steep and round <= base then
+    c = c + 1
+  end
+  local over = round >= base and (not steep or now - get(s, 'round_at', now) >= ROUND)
+  if over and not steep then
+    c = c + math.max(1, math.floor(c * 0.05))
+  end
+  put(s, 'found', math.min(MOST, c))
+  put(s, 'round', over and 0 or round)
+  return over
 end
 
 -- True if it grew by much since somebody was last shown.
 local function more_pace()
   local pace, grown = get(s, 'pace'), get(s, 'grown', 0)
-  if not pace or now - grown < CLEAN or get(s, 'paced_at', 0) < grown then
+  if not pace or now - grown < CLEAN then
+    return false
+  end
+  local passes = get(s, 'passes', 0)
+  local used = (passes - get(s, 'grown_passes', 0)) * 60000 / (now - grown)
+  put(s, 'grown', now)
+  put(s, 'grown_passes', passes)
+  if used < pace * IN_USE then
     return false
   end
   local step = get(s, 'step', STEP)
   pace = pace * (1 + step)
   put(s, 'step', math.min(STEEPEST, step * STEEPER))
-  put(s, 'grown', now)
   local asked = in_force(s, rate, now).asked
   if asked > 0 and pace >= asked then
     put(s, 'pace', nil)
@@ -172,11 +198,11 @@ end
 
 if charge and throttled then
   put(s, 'refused', get(s, 'refused', 0) + 1)
-  local slower, fewer = too_fast(), false
+  local cut, fewer = too_fast(), false
   if finds_calls(rate) then
     fewer = too_many()
   end
-  if slower or fewer then
+  if cut or fewer then
     remember('rate_limited')
   end
 elseif charge and not failed then

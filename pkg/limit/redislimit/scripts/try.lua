@@ -13,11 +13,9 @@ if redis.call('ZSCORE', leases, permit) then
   return {1, 0, '', now}
 end
 local s = load(state)
-count_time(s, now)
 local limits = show(s, rate, now)
 
 local function wait(ms, why)
-  put(s, 'wanted', math.max(get(s, 'wanted', 0), now + ms + 1000))
   save(s, now)
   return {0, math.ceil(ms), why, now}
 end
@@ -69,7 +67,7 @@ for _, b in ipairs({'r', 't', 'i', 'o'}) do
   local limit = limits[b]
   every[b] = limit > 0 and 60000 / limit or 0
   if limit > 0 and need[b] > 0 then
-    local holds = burst(b, limit)
+    local holds = burst(b, limits)
     local at = math.max(get(s, b, 0), now)
     -- What is larger than the bucket passes when that is full, and leaves a debt.
     local ms = at + math.min(need[b], holds) * every[b] - now - holds * every[b]
@@ -80,9 +78,6 @@ for _, b in ipairs({'r', 't', 'i', 'o'}) do
   end
 end
 if why then
-  if why == 'requests' and limits.r ~= limits.asked then
-    put(s, 'paced_at', now)
-  end
   return wait(longest, why)
 end
 
@@ -94,6 +89,14 @@ if limits.c > 0 and n + 1 >= limits.c * IN_USE then
 end
 put(s, 'calls', get(s, 'calls', 0) + 1)
 put(s, 'passes', get(s, 'passes', 0) + 1)
+local second = math.floor(now / 1000)
+local before = get(s, 'second', 0)
+if second ~= before then
+  put(s, 'passes_before', second == before + 1 and get(s, 'passes_now', 0) or 0)
+  put(s, 'passes_now', 0)
+  put(s, 'second', second)
+end
+put(s, 'passes_now', get(s, 'passes_now', 0) + 1)
 redis.call('ZADD', leases, now + lease, permit)
 redis.call('HSET', charges, permit, string.format('%.0f|%.0f|%.0f|%.6f|%.6f|%.6f', now, input, output, every.t, every.i, every.o))
 redis.call('ZREM', turns, permit)
