@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,8 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/farmfile"
 	"github.com/evalfarm/evalfarm/pkg/price"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -83,6 +86,16 @@ func (f *ceiling) budget() (eval.Budget, error) {
 		return eval.Budget{}, usage("", "--budget-tokens and --budget-time want something positive")
 	}
 	return eval.Budget{MicroUSD: int64(f.usd), Tokens: f.tokens, Time: f.time}, nil
+}
+
+// raise gives a run the budget of the flags, in place of the one it has. It counts
+// what the run has spent already.
+func (f *ceiling) raise(ctx context.Context, s store.Store, run eval.Run) error {
+	budget, err := f.budget()
+	if err != nil || budget == (eval.Budget{}) {
+		return err
+	}
+	return scheduler.Raise(ctx, s, run, run.Budget.Over(budget))
 }
 
 // dollars is a flag of money, in micro-dollars.

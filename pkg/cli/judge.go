@@ -23,6 +23,7 @@ func (c *command) judge() *cobra.Command {
 	var f carrying
 	var rubric, model, answers string
 	var all bool
+	var more ceiling
 	cmd := &cobra.Command{
 		Use:   "judge RUN",
 		Short: "Judge the stored trials of a run, without running an agent",
@@ -74,6 +75,9 @@ one counts.`,
 				if err != nil {
 					return err
 				}
+				if err := more.raise(ctx, s, run); err != nil {
+					return err
+				}
 				g, n, err := scheduler.Grade(ctx, s, run, how, all || rubric != "")
 				if err != nil {
 					return err
@@ -84,6 +88,7 @@ one counts.`,
 		},
 	}
 	f.add(cmd)
+	more.add(cmd)
 	cmd.Flags().StringVar(&rubric, "rubric", "", "judge every agent trial by the rubric in this `FILE`")
 	cmd.Flags().StringVar(&model, "model", "", "the `NAME` of the model of the suite that judges, instead of the ones that its checks name (of --rubric: default that of its first judge check)")
 	cmd.Flags().StringVar(&answers, "oracle", "", "score by the oracle in this `FILE`, whose sha256 the run knows")

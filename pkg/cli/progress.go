@@ -64,6 +64,10 @@ type Status struct {
 	Elapsed time.Duration
 	// Slowest lists trials that run, the oldest first. A few are enough.
 	Slowest []RunningTrial
+	// Limits of the limiter that hold trials back, and what is Spent; empty when
+	// there is nothing to say.
+	Limits []string
+	Spent  string
 }
 
 // A RunningTrial is one that a worker is carrying out.
@@ -72,6 +76,8 @@ type RunningTrial struct {
 	Variant string
 	Repeat  int
 	Since   time.Time
+	// Doing is what it does, or what it waits for. It may quote a server.
+	Doing string
 }
 
 // ProgressEnv is what a renderer knows of the world.

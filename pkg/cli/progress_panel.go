@@ -34,8 +34,11 @@ const (
 // view draws the panel. No line is wider than width, and the whole fits into
 // height, because a panel that is taller than the terminal cannot be redrawn.
 func (p panel) view(width, height int, paint palette) string {
-	lines := append([]string{p.bar(width, paint), p.counts(width, paint)}, p.running(width, height-panelRest, paint)...)
-	return strings.Join(lines, "\n")
+	lines := []string{p.bar(width, paint), p.counts(width, paint)}
+	room := height - panelRest
+	running := p.running(width, room, paint)
+	lines = append(lines, running...)
+	return strings.Join(append(lines, p.limits(width, room-len(running), paint)...), "\n")
 }
 
 func (p panel) bar(width int, paint palette) string {
@@ -59,6 +62,9 @@ func (p panel) counts(width int, paint palette) string {
 	for _, v := range shown(p.status.Counts) {
 		texts = append(texts, paint.verdict(v, fmt.Sprintf("%s %d %s", mark(v), p.status.Counts.Of(v), v)))
 	}
+	if p.status.Spent != "" {
+		texts = append(texts, paint.dim.Render(p.status.Spent))
+	}
 	return fit(width, texts)
 }
 
@@ -74,11 +80,31 @@ func (p panel) running(width, limit int, paint palette) []string {
 			indent = paint.dim.Render(label)
 		}
 		took := "  " + short(p.now.Sub(t.Since))
+		if t.Doing != "" {
+			took += "  " + clip(t.Doing, width/2)
+		}
 		if more := p.status.Running - n; i == n-1 && more > 0 {
 			took += fmt.Sprintf("  … %d more", more)
 		}
 		name := clip(trialName(t.Case, t.Variant, t.Repeat), width-len(label)-lipgloss.Width(took))
 		lines = append(lines, clip(indent+name+paint.dim.Render(took), width))
+	}
+	return lines
+}
+
+// panelLimits is how many limits are shown.
+const panelLimits = 2
+
+// limits shows what holds trials back, in at most room lines.
+func (p panel) limits(width, room int, paint palette) []string {
+	const label = "limits   "
+	var lines []string
+	for i := range max(min(len(p.status.Limits), panelLimits, room), 0) {
+		indent := strings.Repeat(" ", len(label))
+		if i == 0 {
+			indent = label
+		}
+		lines = append(lines, paint.dim.Render(clip(indent+p.status.Limits[i], width)))
 	}
 	return lines
 }

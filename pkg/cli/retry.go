@@ -15,6 +15,7 @@ import (
 func (c *command) retry() *cobra.Command {
 	var f carrying
 	var only []string
+	var more ceiling
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
 		Short: "Try again the trials of a run that gave no verdict",
@@ -43,6 +44,9 @@ their agents again all the same.`,
 					fmt.Fprintf(c.env.Stderr, "nothing of %s to try again\n", run.ID)
 					return c.concludeStored(cmd.Context(), &f, s, run)
 				}
+				if err := more.raise(cmd.Context(), s, run); err != nil {
+					return err
+				}
 				n, err := s.Retry(cmd.Context(), run.ID, verdicts)
 				if err != nil {
 					return fmt.Errorf("retry run %s: %w", run.ID, err)
@@ -56,6 +60,7 @@ their agents again all the same.`,
 		},
 	}
 	f.add(cmd)
+	more.add(cmd)
 	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unfinished"}, "which `VERDICTS` to try again")
 	return cmd
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,6 +30,12 @@ type runStatus struct {
 	// Owner is the process on this machine that carries the run out.
 	Owner   *app.Owner `json:"owner,omitempty"`
 	Created time.Time  `json:"created"`
+	// Ledger is what the run has taken and holds, of its Budget.
+	Ledger      eval.Ledger `json:"ledger"`
+	Budget      eval.Budget `json:"budget,omitzero"`
+	DayMicroUSD int64       `json:"day_microusd,omitempty"`
+	// Live is what the run was doing when its scheduler last said so.
+	Live *eval.Live `json:"live,omitempty"`
 }
 
 func (c *command) status() *cobra.Command {
@@ -51,6 +58,15 @@ func (c *command) status() *cobra.Command {
 				st := runStatus{
 					Run: run.ID, Suite: run.Suite, State: run.State, Control: run.Control, Outcome: run.Outcome, Verdict: run.Verdict,
 					Trials: run.Trials, Done: counts.Total(), Counts: counts, Outstanding: len(out), Created: run.Created,
+				}
+				if st.Ledger, err = s.Ledger(ctx, run.ID); err != nil {
+					return err
+				}
+				st.Budget, st.DayMicroUSD = run.Budget, run.DayMicroUSD
+				if live, err := s.Live(ctx, run.ID); err == nil {
+					st.Live = &live
+				} else if !errors.Is(err, store.ErrNotFound) {
+					return err
 				}
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					st.Owner = &owner
@@ -100,5 +116,42 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 		parts = append(parts, "no process of this machine carries it out; continue: evalfarm resume "+st.Run)
 	}
 	c.print("%s\n", strings.Join(parts, "  "))
+	if line := spending(st); line != "" {
+		c.print("  %s\n", line)
+	}
+	if st.Live != nil {
+		now := time.Now()
+		if age := now.Sub(st.Live.At); age > 10*time.Second {
+			c.print("  as of %s ago:\n", short(age))
+		}
+		for _, line := range liveLines(*st.Live, now) {
+			c.print("%s\n", line)
+		}
+	}
 	return nil
+}
+
+// spending says what a run has taken, and of how much.
+func spending(st runStatus) string {
+	taken := st.Ledger.Spent.Add(st.Ledger.Charged)
+	var parts []string
+	if taken.MicroUSD > 0 || st.Ledger.Held.MicroUSD > 0 {
+		parts = append(parts, "spent "+eval.USD(taken.MicroUSD))
+	}
+	if held := st.Ledger.Held.MicroUSD; held > 0 {
+		parts = append(parts, "held for running trials "+eval.USD(held))
+	}
+	if st.Budget.MicroUSD > 0 {
+		parts = append(parts, "budget "+eval.USD(st.Budget.MicroUSD))
+	}
+	if st.DayMicroUSD > 0 {
+		parts = append(parts, "of all runs of a day "+eval.USD(st.DayMicroUSD))
+	}
+	if st.Budget.Tokens > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d tokens", taken.Tokens, st.Budget.Tokens))
+	}
+	if st.Budget.Time > 0 && st.State != eval.RunDone {
+		parts = append(parts, fmt.Sprintf("begins nothing more after %s", st.Created.Add(st.Budget.Time).Local().Format(time.TimeOnly)))
+	}
+	return strings.Join(parts, "  ")
 }

@@ -28,6 +28,10 @@ type watch struct {
 	counts  eval.VerdictCounts
 	running map[string]RunningTrial
 	began   time.Time
+	// doing has what trials do, by their ordinals; limits and spent are as in Status.
+	doing  map[string]string
+	limits []string
+	spent  string
 }
 
 // refresh is how often the panel is redrawn. Faster than a person reads is only
@@ -72,6 +76,7 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 	restore := p.Stop
 	c.restore.Store(&restore)
 	w.ticked.Go(w.tick)
+	w.ticked.Go(func() { w.look(ctx, s, of) })
 	w.unhook = context.AfterFunc(ctx, func() {
 		p.Note("stopping: running trials may finish; Ctrl-C again to abandon them")
 	})
@@ -128,16 +133,58 @@ func (w *watch) tick() {
 	}
 }
 
+// look reads once a second what the run is doing and what it has spent.
+func (w *watch) look(ctx context.Context, s store.Store, run string) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.quit:
+			return
+		case <-ticker.C:
+		}
+		live, err := s.Live(ctx, run)
+		if err != nil {
+			continue // nobody has said anything yet
+		}
+		of, err := s.Run(ctx, run)
+		if err != nil {
+			continue
+		}
+		ledger, err := s.Ledger(ctx, run)
+		if err != nil {
+			continue
+		}
+		now := time.Now()
+		says := map[string]string{}
+		for _, a := range live.Running {
+			says[trialName(a.Case, a.Variant, a.Repeat)] = doing(a, now)
+		}
+		var limits []string
+		for _, l := range live.Limits {
+			limits = append(limits, limitLine(l, now))
+		}
+		w.mu.Lock()
+		w.doing, w.limits = says, limits
+		w.spent = spending(runStatus{Ledger: ledger, Budget: of.Budget, State: eval.RunDone})
+		w.mu.Unlock()
+	}
+}
+
 func (w *watch) status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slowest := slices.SortedFunc(maps.Values(w.running), func(a, b RunningTrial) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Case, b.Case))
 	})
+	slowest = slowest[:min(len(slowest), 5)]
+	for i, t := range slowest {
+		slowest[i].Doing = w.doing[trialName(t.Case, t.Variant, t.Repeat)]
+	}
 	done := w.counts.Total()
 	return Status{
 		Done: done, Total: w.total, Running: len(w.running), Queued: max(0, w.total-done-len(w.running)),
-		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest[:min(len(slowest), 5)],
+		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest, Limits: w.limits, Spent: w.spent,
 	}
 }
 

@@ -29,6 +29,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p := newPage(o)
 	p.headline(s)
 	p.rates(s)
+	p.money(s)
 	p.cells(s)
 	p.labels(s.Labels)
 	p.metrics(s)
@@ -58,8 +59,8 @@ func (p *page) headline(s eval.Summary) {
 		c := s.Kinds[k].Counts
 		parts = append(parts, textf("   %s %d/%d pass", k, c.Pass, c.Total()))
 	}
-	if s.Cost.KnownMicroUSD > 0 {
-		parts = append(parts, textf("   $%.2f", float64(s.Cost.KnownMicroUSD)/1e6))
+	if cost := headlineCost(s.Cost); cost != "" {
+		parts = append(parts, text("   "+cost))
 	}
 	if s.Outcome != "" && s.Outcome != eval.OutcomeComplete {
 		parts = append(parts, styled(yellow, "   "+string(s.Outcome)))

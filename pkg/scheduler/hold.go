@@ -97,7 +97,7 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		case run.Budget.Tokens > 0 && hold.Tokens == 0:
 			report(fmt.Sprintf("nothing bounds how many tokens a trial of %s may take; give it limits: {tokens: 50000}", c.ID))
 		case run.Budget.MicroUSD > 0 && hold.MicroUSD > run.Budget.MicroUSD:
-			report(fmt.Sprintf("a trial of %s may cost $%s, which is more than the whole budget of $%s; lower its limits.cost_usd", c.ID, usd(hold.MicroUSD), usd(run.Budget.MicroUSD)))
+			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.Budget.MicroUSD)))
 		case run.Budget.Tokens > 0 && hold.Tokens > run.Budget.Tokens:
 			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, run.Budget.Tokens))
 		}
@@ -110,15 +110,6 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		return &BudgetError{problems}
 	}
 	return nil
-}
-
-// usd writes micro-dollars as dollars, with no more digits than there are.
-func usd(micro int64) string {
-	text := fmt.Sprintf("%d.%06d", micro/1_000_000, micro%1_000_000)
-	for strings.HasSuffix(text, "0") && len(text)-strings.Index(text, ".") > 3 {
-		text = text[:len(text)-1]
-	}
-	return text
 }
 
 // holdOf is what has to be held for an attempt before it begins.
