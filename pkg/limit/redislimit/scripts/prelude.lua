@@ -13,7 +13,7 @@
 -- found         how many there may be
 -- steep         0 since the first refusal: they do not double any more
 -- base, round, round_at   how many there were at the begin of the round, successes
---               in it, and when it began
+--               in it, and when the first of its calls was let through
 -- full_at       when they last were nearly all in use
 -- cut_at, cool  when they were last cut, and until when they are not cut again
 -- calm          until when they do not grow

@@ -156,7 +156,7 @@ local function more_calls()
   local round = get(s, 'round', 0) + 1
   if round == 1 then
     put(s, 'base', c)
-    put(s, 'round_at', now)
+    put(s, 'round_at', at)
   end
   local base = get(s, 'base', c)
   if steep and round <= base then
