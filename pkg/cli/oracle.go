@@ -154,7 +154,7 @@ func (o *oracle) trial(ctx context.Context, order *eval.Order, d store.Trial) ([
 	subject := score.Subject{
 		Case:       c,
 		Trial:      eval.Trial{Run: o.run.ID, Ordinal: d.Ordinal, Case: o.snap.Cases[at.Case], Variant: o.snap.Variants[at.Variant], Repeat: repeat},
-		Trajectory: tr, Counts: row.Result.Counts, Usage: row.Result.Usage, CostMicroUSD: row.CostMicroUSD, Stop: row.Result.Stop,
+		Trajectory: tr, Counts: row.Result.Counts, Usage: row.Result.Usage, CostMicroUSD: row.Result.CostMicroUSD, Stop: row.Result.Stop,
 	}
 	scores := judgements(row.Result.Scores)
 	for _, metric := range c.Checks {

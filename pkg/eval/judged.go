@@ -49,6 +49,11 @@ func (r Result) Judged(j Result) Result {
 		}
 	}
 	r.JudgeUsage = r.JudgeUsage.Add(j.JudgeUsage)
+	if j.JudgeCostMicroUSD != nil {
+		r.JudgeCostMicroUSD = j.JudgeCostMicroUSD
+	}
+	r.Times.LimiterMS += j.Times.LimiterMS
+	r.Times.BackoffMS += j.Times.BackoffMS
 	r.Times.JudgeMS += j.Times.JudgeMS
 	if folded {
 		r.Verdict, r.Reason, r.Message = Fold(r.Scores, r.Threshold)

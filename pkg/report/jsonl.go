@@ -38,7 +38,8 @@ type trialLine struct {
 	Listing        *eval.Listing     `json:"listing"`
 	Findings       []eval.Finding    `json:"findings"`
 	Server         eval.ServerInfo   `json:"server"`
-	CostMicroUSD   int64             `json:"cost_microusd"`
+	CostMicroUSD   *int64            `json:"cost_microusd"`
+	JudgeCost      *int64            `json:"judge_cost_microusd"`
 	Worker         string            `json:"worker"`
 	TraceID        string            `json:"trace_id"`
 	Started        time.Time         `json:"started"`
@@ -94,7 +95,8 @@ func JSONL(w io.Writer, d Document) error {
 			Listing:        res.Listing,
 			Findings:       filled(res.Findings),
 			Server:         res.Server,
-			CostMicroUSD:   r.CostMicroUSD,
+			CostMicroUSD:   res.CostMicroUSD,
+			JudgeCost:      res.JudgeCostMicroUSD,
 			Worker:         r.Worker,
 			TraceID:        r.TraceID,
 			Started:        r.Started,

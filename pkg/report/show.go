@@ -162,6 +162,14 @@ func (p *page) tokens(res eval.Result) {
 	for _, u := range usages(res.Usage, res.UserUsage, res.JudgeUsage) {
 		p.fact("tokens", u)
 	}
+	var cost []string
+	if res.CostMicroUSD != nil && *res.CostMicroUSD > 0 {
+		cost = append(cost, "agent "+eval.USD(*res.CostMicroUSD))
+	}
+	if res.JudgeCostMicroUSD != nil && *res.JudgeCostMicroUSD > 0 {
+		cost = append(cost, "judge "+eval.USD(*res.JudgeCostMicroUSD))
+	}
+	p.fact("cost", join(cost...))
 }
 
 // trace writes the steps in order, each with its score and its calls. Calls that

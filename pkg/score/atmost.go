@@ -29,7 +29,11 @@ func (x *exam) atMost(c eval.AtMostCheck) decision {
 	count(c.InvalidCalls, x.Counts.InvalidCalls, "invalid_calls", "invalid call")
 	count(c.Tokens, x.Usage.Total(), "tokens", "token")
 	if c.CostMicroUSD != nil {
-		bound(x.CostMicroUSD > *c.CostMicroUSD, "cost_microusd", *c.CostMicroUSD, x.CostMicroUSD, dollars(*c.CostMicroUSD), dollars(x.CostMicroUSD))
+		if x.CostMicroUSD == nil {
+			return lost("nobody knows what the trial cost: a model that it asked has no price")
+		}
+		took := *x.CostMicroUSD
+		bound(took > *c.CostMicroUSD, "cost_microusd", *c.CostMicroUSD, took, eval.USD(*c.CostMicroUSD), eval.USD(took))
 	}
 	if c.Time > 0 {
 		bound(x.Elapsed > c.Time, "time_ms", c.Time.Milliseconds(), x.Elapsed.Milliseconds(), c.Time.String(), x.Elapsed.Round(time.Millisecond).String())
@@ -39,6 +43,3 @@ func (x *exam) atMost(c eval.AtMostCheck) decision {
 		reason: eval.ReasonTooMuch, unwanted: eval.ReasonMismatch, expected: expected, actual: actual,
 	}
 }
-
-// dollars writes an amount of micro-dollars.
-func dollars(micro int64) string { return fmt.Sprintf("$%d.%06d", micro/1e6, micro%1e6) }

@@ -32,7 +32,7 @@ func TestAtMost(t *testing.T) {
 	of := func(c eval.AtMostCheck) eval.Check { return eval.Check{AtMost: &c} }
 	s := score.Subject{
 		Counts: eval.Counts{Turns: 4, ToolCalls: 6, ToolErrors: 1, InvalidCalls: 2},
-		Usage:  eval.Usage{Input: 900, Output: 101}, CostMicroUSD: 1_250_000, Elapsed: 1500 * time.Millisecond,
+		Usage:  eval.Usage{Input: 900, Output: 101}, CostMicroUSD: new(int64(1_250_000)), Elapsed: 1500 * time.Millisecond,
 	}
 	run(t, []row{
 		{name: "all at their bounds", trial: &s, check: of(eval.AtMostCheck{
@@ -43,7 +43,8 @@ func TestAtMost(t *testing.T) {
 		{name: "tool errors", trial: &s, check: of(eval.AtMostCheck{ToolErrors: new(0)}), reason: eval.ReasonTooMuch, message: "want at most 0 tool errors, got 1"},
 		{name: "invalid calls", trial: &s, check: of(eval.AtMostCheck{InvalidCalls: new(1)}), reason: eval.ReasonTooMuch, message: "want at most 1 invalid call, got 2"},
 		{name: "tokens", trial: &s, check: of(eval.AtMostCheck{Tokens: new(1000)}), reason: eval.ReasonTooMuch, message: "want at most 1000 tokens, got 1001"},
-		{name: "cost", trial: &s, check: of(eval.AtMostCheck{CostMicroUSD: new(int64(50_000))}), reason: eval.ReasonTooMuch, message: "want at most $0.050000, got $1.250000"},
+		{name: "cost", trial: &s, check: of(eval.AtMostCheck{CostMicroUSD: new(int64(50_000))}), reason: eval.ReasonTooMuch, message: "want at most $0.05, got $1.25"},
+		{name: "a cost that nobody knows", check: of(eval.AtMostCheck{CostMicroUSD: new(int64(50_000))}), reason: eval.ReasonScorerFailed, message: "nobody knows what the trial cost: a model that it asked has no price"},
 		{name: "time", trial: &s, check: of(eval.AtMostCheck{Time: time.Second}), reason: eval.ReasonTooMuch, message: "want at most 1s, got 1.5s"},
 		{name: "turned around", trial: &s, check: not(of(eval.AtMostCheck{Turns: new(4)})), reason: eval.ReasonMismatch, message: "want anything but at most 4 turns, got 4"},
 	})

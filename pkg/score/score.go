@@ -11,12 +11,13 @@ import (
 
 // A Subject is a trial that has ended.
 type Subject struct {
-	Case         eval.Case
-	Trial        eval.Trial
-	Trajectory   eval.Trajectory
-	Counts       eval.Counts
-	Usage        eval.Usage
-	CostMicroUSD int64
+	Case       eval.Case
+	Trial      eval.Trial
+	Trajectory eval.Trajectory
+	Counts     eval.Counts
+	Usage      eval.Usage
+	// CostMicroUSD is nil when nobody knows it.
+	CostMicroUSD *int64
 	Stop         eval.StopReason
 	// Elapsed is how long the trial took.
 	Elapsed time.Duration

@@ -21,7 +21,7 @@ type question struct {
 	Trajectory   eval.Trajectory `json:"trajectory"`
 	Counts       eval.Counts     `json:"counts"`
 	Usage        eval.Usage      `json:"usage"`
-	CostMicroUSD int64           `json:"cost_microusd"`
+	CostMicroUSD *int64          `json:"cost_microusd"`
 	Stop         eval.StopReason `json:"stop"`
 	ElapsedMS    int64           `json:"elapsed_ms"`
 }

@@ -171,7 +171,7 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 	}
 	subject := score.Subject{
 		Case: at.c, Trial: at.t, Trajectory: done.Trajectory, Counts: done.Counts, Usage: done.Usage,
-		Stop: done.Stop, Elapsed: done.Elapsed,
+		CostMicroUSD: at.purse.Cost(), Stop: done.Stop, Elapsed: done.Elapsed,
 	}
 	checks, err := fillAll(at)
 	if err != nil {
