@@ -20,7 +20,7 @@ func TestJSONLKeys(t *testing.T) {
 	if err := JSONL(&buf, troubled().document(t)); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Fields(`attempt axes case cost_microusd counts ended findings judge_usage kind labels listing message ordinal reason
+	want := strings.Fields(`attempt axes case cost_microusd counts ended findings judge_cost_microusd judge_usage kind labels listing message ordinal reason
 		repeat run scores server started stop suite suite_hash tags times tools trace_id trajectory trajectory_hash
 		usage user_usage variant verdict worker`)
 	lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
