@@ -5,8 +5,11 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
+// RateFile is a rate as suites and farm files write it.
+type RateFile = rateFile
+
 // How fast a model may be called with one key, by the whole farm.
-type RateFile struct {
+type rateFile struct {
 	strictyaml.At
 	boundsFile
 	// Bounds of the calls of judges, which are then counted apart. Default: judges share.
@@ -33,8 +36,8 @@ type boundsFile struct {
 }
 
 // UnmarshalNode decodes a rate that bounds something.
-func (f *RateFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	type plain RateFile
+func (f *rateFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	type plain rateFile
 	d.Decode(n, (*plain)(f))
 	checkBounds(d, n)
 }
@@ -61,7 +64,7 @@ func checkBounds(d *strictyaml.Decoder, n *strictyaml.Node) {
 }
 
 // Rate is the noun of the form; nil stays nil.
-func (f *RateFile) Rate() *eval.Rate {
+func (f *rateFile) Rate() *eval.Rate {
 	if f == nil {
 		return nil
 	}

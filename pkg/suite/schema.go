@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"reflect"
 	"strings"
-	"unicode"
 
 	"github.com/invopop/jsonschema"
 
@@ -62,7 +61,7 @@ func schemaOf(root any, title string, sources fs.FS, refine func(*jsonschema.Sch
 		Anonymous:      true,
 		ExpandedStruct: true,
 		FieldNameTag:   "yaml",
-		Namer:          definition,
+		Namer:          func(t reflect.Type) string { return strings.TrimSuffix(t.Name(), "File") },
 		LookupComment:  func(t reflect.Type, field string) string { return comments[strings.Trim(t.Name()+"."+field, ".")] },
 	}
 	r.Mapper = func(t reflect.Type) *jsonschema.Schema { return form(r, t) }
@@ -85,15 +84,6 @@ func schemaOf(root any, title string, sources fs.FS, refine func(*jsonschema.Sch
 	out = bytes.ReplaceAll(out, []byte(`"$defs"`), []byte(`"definitions"`))
 	out = bytes.ReplaceAll(out, []byte(`"#/$defs/`), []byte(`"#/definitions/`))
 	return append(out, '\n'), nil
-}
-
-// definition names the definition of a struct.
-func definition(t reflect.Type) string {
-	name := []rune(strings.TrimSuffix(t.Name(), "File"))
-	if len(name) > 0 {
-		name[0] = unicode.ToLower(name[0])
-	}
-	return string(name)
 }
 
 // together is that all of the keys are there.
