@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,12 +31,14 @@ deviation of the logarithm.
 
 Limits are for each key and model. A 429 says when to come again in one of the
 forms seconds, float, http-date, ms, reset-headers, retry-info, none, or mixed,
-which is all of them in turn.
+which is all of them in turn. --pause refuses single calls in that form, or in
+one of their own, and counts who comes all the same.
 
 Faults are 500, 502, 503, 529 (overloaded), hang, cut, malformed, slow,
 stream-overloaded, quota, context_length and content_filter.`,
 		Example: `  evalfarm stub --script scripts/desk.yaml --latency 'lognormal(2s,0.5)'
-  evalfarm stub --rpm 60 --retry-after mixed --fault 529=0.05 --fault cut=0.01`,
+  evalfarm stub --rpm 60 --retry-after mixed --fault 529=0.05 --fault cut=0.01
+  evalfarm stub --rpm 600 --burst 2s --no-limit-headers --pause 20=7s/http-date`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options(c)
@@ -67,10 +70,11 @@ stream-overloaded, quota, context_length and content_filter.`,
 // stubbing holds the flags of a stub.
 type stubbing struct {
 	listen, script, say, latency, retryAfter string
-	keys, faults                             []string
+	keys, faults, pauses                     []string
 	tokens                                   int
 	tokensPerSecond                          float64
 	limits                                   stub.Limits
+	noHeaders                                bool
 	seed                                     uint64
 	quiet                                    bool
 }
@@ -88,7 +92,10 @@ func (f *stubbing) add(cmd *cobra.Command) {
 	flags.IntVar(&f.limits.InputTokens, "itpm", 0, "at most `N` input tokens a minute, cache reads not counted")
 	flags.IntVar(&f.limits.OutputTokens, "otpm", 0, "at most `N` output tokens a minute, max_tokens until the answer is there")
 	flags.IntVar(&f.limits.InFlight, "in-flight", 0, "at most `N` calls at once")
+	flags.DurationVar(&f.limits.Burst, "burst", time.Minute, "what comes in within this `DURATION` may be used at once")
+	flags.BoolVar(&f.noHeaders, "no-limit-headers", false, "do not tell in headers how much of the limits is left")
 	flags.StringVar(&f.retryAfter, "retry-after", string(stub.RetrySeconds), "the `FORM` in which a 429 says when to come again")
+	flags.StringArrayVar(&f.pauses, "pause", nil, "refuse one call, by its number, and ask for a wait (`CALL=WAIT[/FORM]`, repeatable)")
 	flags.StringArrayVar(&f.keys, "key", nil, "let in only this `KEY` (repeatable)")
 	flags.StringArrayVar(&f.faults, "fault", nil, "let this share of the calls go wrong (`KIND=SHARE`, repeatable)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of latencies and faults")
@@ -99,11 +106,14 @@ func (f *stubbing) add(cmd *cobra.Command) {
 func (f *stubbing) options(c *command) (stub.Options, error) {
 	o := stub.Options{
 		Model: stub.Say{Text: f.say, Tokens: f.tokens}, Keys: f.keys,
-		TokensPerSecond: f.tokensPerSecond, Limits: f.limits, Seed: f.seed,
+		TokensPerSecond: f.tokensPerSecond, Limits: f.limits, NoLimitHeaders: f.noHeaders, Seed: f.seed,
 	}
 	const most = 100_000 // tokens of an answer
 	if l := f.limits; min(l.Requests, l.Tokens, l.InputTokens, l.OutputTokens, l.InFlight, f.tokens) < 0 || f.tokensPerSecond < 0 || f.tokens > most {
 		return o, usage("evalfarm stub --help", "no number may be negative, and --output-tokens is at most %d", most)
+	}
+	if f.limits.Burst <= 0 {
+		return o, usage("", "--burst: want a time above 0")
 	}
 	for _, k := range f.keys {
 		if strings.TrimSpace(k) != k || k == "" {
@@ -116,6 +126,9 @@ func (f *stubbing) options(c *command) (stub.Options, error) {
 	}
 	if o.RetryAfter, err = stub.ParseRetryAfter(f.retryAfter); err != nil {
 		return o, usage("", "--retry-after: %s", err)
+	}
+	if o.Pauses, err = stub.ParsePauses(f.pauses...); err != nil {
+		return o, usage("", "--pause: %s", err)
 	}
 	if o.Faults, err = stub.ParseFaults(f.faults...); err != nil {
 		return o, usage("", "--fault: %s", err)

@@ -233,8 +233,10 @@ func (w messages) broken(f failure) event { return newEvent("error", w.failure(f
 func (messages) limits(h http.Header, standings []standing, resets bool) {
 	for _, s := range standings {
 		name := "Anthropic-Ratelimit-" + s.what
-		h.Set(name+"-Limit", strconv.Itoa(s.limit))
-		h.Set(name+"-Remaining", strconv.Itoa(s.remaining))
+		if s.limit > 0 {
+			h.Set(name+"-Limit", strconv.Itoa(s.limit))
+			h.Set(name+"-Remaining", strconv.Itoa(s.remaining))
+		}
 		if resets {
 			h.Set(name+"-Reset", time.Now().Add(s.full+time.Second-1).UTC().Truncate(time.Second).Format(time.RFC3339))
 		}

@@ -8,20 +8,18 @@ import (
 // A bucket holds what may be used at once, and fills up continuously. It starts
 // full.
 type bucket struct {
-	// limit is the capacity, and what comes in within a minute. Zero has no bound.
+	// limit is what comes in within a minute. Zero has no bound.
 	limit float64
+	// holds is the capacity.
+	holds float64
 	level float64
 	at    time.Time
-}
-
-func newBucket(limit int, now time.Time) bucket {
-	return bucket{limit: float64(limit), level: float64(limit), at: now}
 }
 
 // fill brings the bucket up to date.
 func (b *bucket) fill(now time.Time) {
 	if d := now.Sub(b.at); d > 0 {
-		b.level = min(b.limit, b.level+b.limit*d.Minutes())
+		b.level = min(b.holds, b.level+b.limit*d.Minutes())
 		b.at = now
 	}
 }
@@ -29,7 +27,7 @@ func (b *bucket) fill(now time.Time) {
 // wait is how long it takes until n are there. More than the bucket can hold
 // counts as all of it, else it would take for ever.
 func (b *bucket) wait(n float64) time.Duration {
-	missing := min(n, b.limit) - b.level
+	missing := min(n, b.holds) - b.level
 	if b.limit == 0 || missing < 1e-6 { // sums of fractions fall short by a hair
 		return 0
 	}
@@ -38,7 +36,7 @@ func (b *bucket) wait(n float64) time.Duration {
 
 // take takes n, or all that the bucket can hold, and says how many.
 func (b *bucket) take(n float64) float64 {
-	n = min(n, b.limit)
+	n = min(n, b.holds)
 	b.level -= n
 	return n
 }
@@ -46,7 +44,7 @@ func (b *bucket) take(n float64) float64 {
 // give puts n back. A negative n leaves a debt that has to fill up first.
 func (b *bucket) give(n float64) {
 	if b.limit > 0 {
-		b.level = min(b.limit, b.level+n)
+		b.level = min(b.holds, b.level+n)
 	}
 }
 
@@ -54,7 +52,7 @@ func (b *bucket) give(n float64) {
 func (b *bucket) standing(what string) standing {
 	return standing{
 		what: what, limit: int(b.limit), remaining: max(0, int(b.level)),
-		full: time.Duration((b.limit - b.level) / b.limit * float64(time.Minute)),
+		full: time.Duration((b.holds - b.level) / b.limit * float64(time.Minute)),
 	}
 }
 

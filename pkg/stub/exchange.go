@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type exchange struct {
 // serve answers a call of a model.
 func (s *Server) serve(format wire, w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Server: s, wire: format, w: w, r: r, key: fingerprint(keyOf(r)), start: time.Now()}
-	s.ledger.call(x.key)
+	s.ledger.call(x.key, x.start)
 	if !s.lets(x.key) {
 		x.fail(failureOf(llm.Auth))
 		return
@@ -41,6 +42,10 @@ func (s *Server) serve(format wire, w http.ResponseWriter, r *http.Request) {
 	c, err := x.read()
 	if err != nil {
 		x.fail(refusal(err))
+		return
+	}
+	if p, refused := s.gate.pass(); refused {
+		x.pause(p)
 		return
 	}
 	account := x.key + " " + cut(c.model, 200)
@@ -51,7 +56,9 @@ func (s *Server) serve(format wire, w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { t.close(time.Now(), x.used) }() // also when a cut answer panics
 	defer s.ledger.open(x.key)()                   // closed before its place is given away
-	x.wire.limits(w.Header(), t.standings, true)
+	if !s.options.NoLimitHeaders {
+		x.wire.limits(w.Header(), t.standings, true)
+	}
 	x.draw(&c)
 	x.answer(r.Context(), c)
 }
@@ -99,8 +106,10 @@ func (x *exchange) answer(ctx context.Context, c call) {
 		x.fail(f)
 		return
 	}
-	if sleep(ctx, x.latency) != nil {
-		return
+	// A provider goes on when its client has gone away.
+	gone := sleep(ctx, x.latency)
+	if gone != nil {
+		ctx = context.WithoutCancel(ctx)
 	}
 	res, err := x.options.Model.Generate(ctx, c.Request)
 	if err != nil {
@@ -108,6 +117,15 @@ func (x *exchange) answer(ctx context.Context, c call) {
 		return
 	}
 	x.used = res.Usage
+	heard := false
+	defer func() { // also when a cut answer panics
+		if !heard {
+			x.ledger.unheard(x.key, res.Usage)
+		}
+	}()
+	if gone != nil {
+		return
+	}
 	for i := range res.Message.Calls {
 		if call := &res.Message.Calls[i]; call.ID == "" {
 			call.ID = c.id(fmt.Sprintf("call_%d_", i))
@@ -124,6 +142,7 @@ func (x *exchange) answer(ctx context.Context, c call) {
 		err = out.document(x.wire.answer(c, res), generation)
 	}
 	if err == nil {
+		heard = true
 		x.ledger.answered(x.key, res.Usage, time.Since(x.start))
 	}
 }
@@ -144,8 +163,23 @@ func (x *exchange) failed(ctx context.Context, err error) {
 
 // deny refuses a call that is over a limit.
 func (x *exchange) deny(d denial) {
+	x.refuse(d, x.options.RetryAfter.pick(x.refused.Add(1)-1))
+}
+
+// pause refuses a call because it is its turn.
+func (x *exchange) pause(p Pause) {
+	way := p.Form
+	if way == "" || way == RetryMixed {
+		way = cmp.Or(way, x.options.RetryAfter).pick(x.refused.Add(1) - 1)
+	}
+	now := time.Now()
+	x.ledger.pause(PauseStats{Call: p.Call, Form: way, At: now, Until: way.until(p.Wait, now)})
+	x.refuse(denial{wait: p.Wait, scarce: "requests", standings: []standing{{what: "requests", limit: x.options.Limits.Requests, full: p.Wait}}}, way)
+}
+
+// refuse answers that the client is to come again, and when.
+func (x *exchange) refuse(d denial, way RetryAfter) {
 	x.ledger.rateLimited(x.key)
-	way := x.options.RetryAfter.pick(x.refused.Add(1) - 1)
 	f := failureOf(llm.RateLimit)
 	f.scarce = d.scarce
 	if way == RetryInfo {
@@ -154,7 +188,9 @@ func (x *exchange) deny(d denial) {
 	if d.wait > 0 {
 		way.header(x.w.Header(), d.wait, time.Now())
 	}
-	x.wire.limits(x.w.Header(), d.standings, way == RetryResets)
+	if way == RetryResets || !x.options.NoLimitHeaders {
+		x.wire.limits(x.w.Header(), d.standings, way == RetryResets)
+	}
 	x.fail(f)
 }
 

@@ -17,6 +17,18 @@ type Limits struct {
 	InputTokens, OutputTokens int
 	// InFlight is how many calls may be open at once.
 	InFlight int
+	// Burst is how long what the buckets hold takes to come in: they start full. Zero
+	// means a minute.
+	Burst time.Duration
+}
+
+// bucket makes one of a limit a minute.
+func (l Limits) bucket(limit int, now time.Time) bucket {
+	holds := float64(limit)
+	if l.Burst > 0 {
+		holds = min(holds, max(1, holds*l.Burst.Minutes()))
+	}
+	return bucket{limit: float64(limit), holds: holds, level: holds, at: now}
 }
 
 // inFlightWait is what a client is told that has too many calls open: nobody
@@ -48,7 +60,7 @@ type account struct {
 func (a *account) idle(now time.Time) bool {
 	a.fill(now)
 	for _, b := range a.buckets() {
-		if b.level < b.limit {
+		if b.level < b.holds {
 			return false
 		}
 	}
@@ -146,8 +158,8 @@ func (l *limiter) account(now time.Time, name string) *account {
 		}
 	}
 	a := &account{
-		requests: newBucket(l.limits.Requests, now), tokens: newBucket(l.limits.Tokens, now),
-		input: newBucket(l.limits.InputTokens, now), output: newBucket(l.limits.OutputTokens, now),
+		requests: l.limits.bucket(l.limits.Requests, now), tokens: l.limits.bucket(l.limits.Tokens, now),
+		input: l.limits.bucket(l.limits.InputTokens, now), output: l.limits.bucket(l.limits.OutputTokens, now),
 	}
 	l.accounts[name] = a
 	return a

@@ -58,6 +58,19 @@ func TestLimiter(t *testing.T) {
 			{0, "a", 2, 55, 5 * time.Second, "output-tokens"},
 			{0, "a", 20, 51, 20 * time.Second, "input-tokens"},
 		}},
+		"a small burst": {Limits{Requests: 60, Burst: 2 * time.Second}, []step{
+			{0, "a", 1, 1, 0, ""},
+			{0, "a", 1, 1, 0, ""},
+			{0, "a", 1, 1, time.Second, "requests"},
+			{time.Minute, "a", 1, 1, 0, ""}, // no more than full
+			{0, "a", 1, 1, 0, ""},
+			{0, "a", 1, 1, time.Second, "requests"},
+		}},
+		"a burst of nothing lets one in": {Limits{Requests: 6, Burst: time.Second}, []step{
+			{0, "a", 1, 1, 0, ""},
+			{0, "a", 1, 1, 10 * time.Second, "requests"},
+			{10 * time.Second, "a", 1, 1, 0, ""},
+		}},
 		"in flight": {Limits{InFlight: 2}, []step{
 			{0, "a", 1, 1, 0, ""},
 			{0, "a", 1, 1, 0, ""},

@@ -98,8 +98,10 @@ func (openai) limits(h http.Header, standings []standing, resets bool) {
 		}
 	}
 	for what, s := range shown {
-		h.Set("X-Ratelimit-Limit-"+what, strconv.Itoa(s.limit))
-		h.Set("X-Ratelimit-Remaining-"+what, strconv.Itoa(s.remaining))
+		if s.limit > 0 {
+			h.Set("X-Ratelimit-Limit-"+what, strconv.Itoa(s.limit))
+			h.Set("X-Ratelimit-Remaining-"+what, strconv.Itoa(s.remaining))
+		}
 		if resets {
 			h.Set("X-Ratelimit-Reset-"+what, s.full.String())
 		}

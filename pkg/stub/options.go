@@ -19,6 +19,11 @@ type Options struct {
 	// RetryAfter is how a refused call is told when to come again. Empty means
 	// [RetrySeconds].
 	RetryAfter RetryAfter
+	// NoLimitHeaders leaves out the headers that tell where a client stands with its
+	// limits, but for those of a refusal that is told by them.
+	NoLimitHeaders bool
+	// Pauses that single calls are refused with.
+	Pauses []Pause
 	// Faults and how often they happen. The shares must not add up to more than 1.
 	Faults []Fault
 	// Seed of latencies and faults. Those of the nth call that is let in depend on

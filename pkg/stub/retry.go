@@ -70,13 +70,27 @@ func (f RetryAfter) pick(n uint64) RetryAfter {
 func (f RetryAfter) header(h http.Header, wait time.Duration, now time.Time) {
 	switch f {
 	case RetrySeconds:
-		h.Set("Retry-After", strconv.FormatFloat(math.Ceil(wait.Seconds()), 'f', 0, 64))
+		h.Set("Retry-After", strconv.FormatFloat(f.until(wait, now).Sub(now).Seconds(), 'f', 0, 64))
 	case RetryFloat:
 		h.Set("Retry-After", strconv.FormatFloat(math.Ceil(wait.Seconds()*1000)/1000, 'f', 3, 64))
 	case RetryDate:
-		h.Set("Retry-After", now.Add(wait+time.Second-1).UTC().Truncate(time.Second).Format(http.TimeFormat))
+		h.Set("Retry-After", f.until(wait, now).UTC().Format(http.TimeFormat))
 	case RetryMS:
 		h.Set("Retry-After-Ms", strconv.FormatFloat(math.Ceil(wait.Seconds()*1000), 'f', 0, 64))
 	default: // elsewhere, or not at all
+	}
+}
+
+// until is when a client comes again that waits as long as it was told.
+func (f RetryAfter) until(wait time.Duration, now time.Time) time.Time {
+	switch f {
+	case RetrySeconds:
+		return now.Add((wait + time.Second - 1).Truncate(time.Second))
+	case RetryDate:
+		return now.Add(wait + time.Second - 1).Truncate(time.Second)
+	case RetryNone:
+		return now
+	default:
+		return now.Add(wait)
 	}
 }

@@ -19,6 +19,7 @@ type Server struct {
 	mux      *http.ServeMux
 	keys     map[string]bool // by fingerprint
 	limiter  *limiter
+	gate     *turnstile
 	ledger   *ledger
 	admitted atomic.Uint64 // calls that were let in
 	refused  atomic.Uint64 // calls that hit a limit
@@ -27,7 +28,7 @@ type Server struct {
 // New makes a server.
 func New(o Options) *Server {
 	now := time.Now()
-	s := &Server{options: o, mux: http.NewServeMux(), keys: map[string]bool{}, limiter: newLimiter(o.Limits), ledger: newLedger(now)}
+	s := &Server{options: o, mux: http.NewServeMux(), keys: map[string]bool{}, limiter: newLimiter(o.Limits), gate: newTurnstile(o.Pauses), ledger: newLedger(now)}
 	for _, k := range o.Keys {
 		s.keys[fingerprint(k)] = true
 	}

@@ -216,6 +216,8 @@ func TestStats(t *testing.T) {
 			Since:    start,
 			Requests: map[string]map[int]int{"POST /v1/chat/completions": {200: 2, 429: 1}, "POST /v1/messages": {400: 1}},
 			Load:     Load{Calls: 4, MaxInFlight: 2, RateLimited: 1, Tokens: usage.Add(usage)},
+			First:    start,
+			Last:     start.Add(time.Second),
 			Keys:     map[string]Load{key: {Calls: 3, MaxInFlight: 2, RateLimited: 1, Tokens: usage.Add(usage)}, "none": {Calls: 1}},
 			Latency:  Percentiles{Count: 2, P50: 100, P95: 100, P99: 100, Max: 100},
 		}

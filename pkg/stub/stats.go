@@ -14,6 +14,7 @@ import (
 const (
 	maxSamples   = 10_000
 	maxKeysShown = 1000
+	maxPauses    = 1000
 )
 
 // statusGone is noted for calls whose client went away before an answer; nginx
@@ -28,6 +29,11 @@ type Stats struct {
 	// it had an answer.
 	Requests map[string]map[int]int `json:"requests"`
 	Load
+	// First and Last are when calls of models came.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+	// Pauses that calls were refused with, the first 1,000.
+	Pauses []PauseStats `json:"pauses,omitempty"`
 	// Faults by kind.
 	Faults map[FaultKind]int `json:"faults,omitempty"`
 	// Keys by their fingerprints, the beginnings of their SHA-256.
@@ -37,7 +43,7 @@ type Stats struct {
 }
 
 // Load is what was asked of a server, by everybody or with one key. Only calls
-// of models count, and only answers have tokens.
+// of models count.
 type Load struct {
 	Calls int `json:"calls"`
 	// InFlight is how many calls that were let in are open, MaxInFlight the most
@@ -46,6 +52,9 @@ type Load struct {
 	MaxInFlight int        `json:"max_in_flight"`
 	RateLimited int        `json:"rate_limited"`
 	Tokens      eval.Usage `json:"tokens"`
+	// Unheard are the tokens of answers that did not arrive, because the client had
+	// gone away or a fault spoiled them. Providers want them paid all the same.
+	Unheard eval.Usage `json:"unheard,omitzero"`
 }
 
 // Percentiles of times in ms, by nearest rank. All are 0 when there are none.
@@ -103,9 +112,18 @@ func (l *ledger) loads(key string) []*Load {
 }
 
 // call counts a call, let in or not.
-func (l *ledger) call(key string) {
+func (l *ledger) call(key string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.stats.First.IsZero() {
+		l.stats.First = at
+	}
+	l.stats.Last = at
+	for i := range l.stats.Pauses {
+		if p := &l.stats.Pauses[i]; at.After(p.At.Add(pauseGrace)) && at.Before(p.Until) {
+			p.Late++
+		}
+	}
 	for _, load := range l.loads(key) {
 		load.Calls++
 	}
@@ -153,6 +171,23 @@ func (l *ledger) fault(kind FaultKind) {
 	l.stats.Faults[kind]++
 }
 
+func (l *ledger) pause(p PauseStats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.stats.Pauses) < maxPauses {
+		l.stats.Pauses = append(l.stats.Pauses, p)
+	}
+}
+
+// unheard counts what was generated for nobody.
+func (l *ledger) unheard(key string, used eval.Usage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, load := range l.loads(key) {
+		load.Unheard = load.Unheard.Add(used)
+	}
+}
+
 // answered counts an answer and the time it took.
 func (l *ledger) answered(key string, used eval.Usage, took time.Duration) {
 	l.mu.Lock()
@@ -178,7 +213,7 @@ func (l *ledger) snapshot() Stats {
 	for route, byStatus := range l.stats.Requests {
 		s.Requests[route] = maps.Clone(byStatus)
 	}
-	s.Faults = maps.Clone(l.stats.Faults)
+	s.Faults, s.Pauses = maps.Clone(l.stats.Faults), slices.Clone(l.stats.Pauses)
 	s.Keys = map[string]Load{}
 	for name, k := range l.keys {
 		s.Keys[name] = *k
