@@ -161,7 +161,7 @@ func (c *caller) ask(ctx context.Context, ask Ask) (err error) {
 	loose := false
 	defer func() {
 		if err != nil && loose {
-			c.line.l.forget(ctx, c.line, ask.Permit)
+			c.line.l.forget(ctx, c.line, ask)
 		}
 	}()
 	for failures := 0; ; {
@@ -272,7 +272,7 @@ func (c *caller) leave(ask Ask, err error) (*Permit, Waited) {
 	n.set(news{})
 	n.awaySince = time.Time{}
 	n.remove(c, ask.Permit)
-	return &Permit{line: n, name: ask.Permit}, w
+	return &Permit{line: n, name: ask.Permit, rate: ask.Rate}, w
 }
 
 // tell takes note of what the gate told the first, and lets the others know.

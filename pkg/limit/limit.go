@@ -65,7 +65,7 @@ type Report struct {
 	Pause     time.Duration
 	// Standing as the headers of the answer tell.
 	Standing Standing
-	// Rate that was asked with.
+	// Rate that was asked with. [Permit.Release] fills it in.
 	Rate eval.Rate
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,7 +116,7 @@ func (d *desk) refuses(permit string, why limit.Why, about time.Duration, tokens
 	tokens = append(tokens, 0, 0)
 	a := d.ask(permit, tokens[0], tokens[1])
 	// The script of an embedded Redis takes its time on a busy machine.
-	if a.Granted || a.Why != why || a.Wait > about || a.Wait < about-about/4-20*time.Millisecond {
+	if a.Granted || a.Why != why || a.Wait > about || a.Wait < about/2 {
 		d.t.Errorf("permit %s: got %+v, want to wait about %s for %s", permit, a, about, why)
 	}
 }
@@ -142,6 +141,7 @@ func (d *desk) state() eval.LimitState {
 // unknown is the report of a call whose tokens nobody counted.
 var unknown = limit.Report{Input: -1, Output: -1}
 
+// exercise shares one Redis among tests that each have a namespace.
 func exercise(t *testing.T, client redis.UniversalClient) {
 	for _, c := range []struct {
 		name string
@@ -209,7 +209,7 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 			d.grants("c")
 			d.refuses("d", limit.WhyInFlight, 0)
 			if s := d.state(); s.InFlight != 2 || s.Concurrent != 2 || s.Calls != 3 || s.Adaptive || s.Key != string(key) {
-				t.Errorf("state %+v", s)
+				d.t.Errorf("state %+v", s)
 			}
 		}},
 		{"a holder crashes", eval.Rate{Concurrent: 2}, func(d *desk) {
@@ -247,7 +247,7 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 			d.release("nobody's", limit.Report{Pause: 6 * time.Second})
 			other.refuses("c", limit.WhyPause, 6*time.Second) // the provider means it
 			if s := d.state(); s.RateLimited != 2 || time.Until(s.PausedUntil) < 4*time.Second {
-				t.Errorf("state %+v", s)
+				d.t.Errorf("state %+v", s)
 			}
 			d.release("nobody's", limit.Report{Pause: 1e6 * time.Hour})
 			other.refuses("c", limit.WhyPause, 24*time.Hour)
@@ -257,7 +257,7 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 			d.release("a", limit.Report{Pause: 300 * time.Millisecond})
 			a := d.ask("b", 0, 0)
 			if a.Granted || a.Why != limit.WhyPause {
-				t.Errorf("got %+v, want a pause", a)
+				d.t.Errorf("got %+v, want a pause", a)
 			}
 			time.Sleep(a.Wait + time.Millisecond)
 			d.grants("b")
@@ -318,8 +318,8 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 		{"many processes", eval.Rate{Concurrent: 5, RequestsPerMinute: 6000}, many},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t, client, c.rate)
-			c.test(d)
+			t.Parallel()
+			c.test(newDesk(t, client, c.rate))
 		})
 	}
 }
@@ -328,8 +328,8 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 // through: that is later than in Redis, but by the same for all, or nearly.
 func many(d *desk) {
 	const processes, callers, calls, late = 4, 16, 2, 300 * time.Millisecond
-	var inFlight, most atomic.Int64
-	var mu sync.Mutex
+	var mu sync.Mutex // guards what follows
+	var inFlight, most int
 	var times []time.Time
 	ctx, cancel := context.WithCancel(d.t.Context())
 	var all, work sync.WaitGroup
@@ -344,14 +344,15 @@ func many(d *desk) {
 						d.t.Error(err)
 						return
 					}
-					now := inFlight.Add(1)
-					for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
-					}
 					mu.Lock()
+					inFlight++
+					most = max(most, inFlight)
 					times = append(times, time.Now())
 					mu.Unlock()
 					time.Sleep(5 * time.Millisecond)
-					inFlight.Add(-1)
+					mu.Lock()
+					inFlight--
+					mu.Unlock()
 					p.Release(ctx, unknown)
 				}
 			})
@@ -360,8 +361,8 @@ func many(d *desk) {
 	work.Wait()
 	cancel()
 	all.Wait()
-	if got := most.Load(); got > 5 {
-		d.t.Errorf("%d calls in flight, want at most 5", got)
+	if most > 5 {
+		d.t.Errorf("%d calls in flight, want at most 5", most)
 	}
 	if len(times) != processes*callers*calls {
 		d.t.Errorf("%d calls", len(times))
@@ -471,4 +472,3 @@ func BenchmarkGate(b *testing.B) {
 		})
 	}
 }
-

@@ -60,8 +60,9 @@ func (p *provider) call() limit.Report {
 }
 
 // simulate makes calls through several processes, and returns how long they took,
-// how long the last two thirds of them did, and how many were refused.
-func simulate(t *testing.T, p *provider, rate eval.Rate, processes, callers, calls int) (took, late time.Duration, refused int64, states []eval.LimitState) {
+// how long the last two thirds of them did, how many were refused, and how the key
+// stands after it.
+func simulate(t *testing.T, p *provider, rate eval.Rate, processes, callers, calls int) (took, late time.Duration, refused int64, state eval.LimitState) {
 	t.Helper()
 	b, err := broker.Open(t.Context(), broker.Options{})
 	if err != nil {
@@ -70,7 +71,6 @@ func simulate(t *testing.T, p *provider, rate eval.Rate, processes, callers, cal
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { _ = b.Run(ctx) })
-	const key = limit.Key("stub:1/model")
 	var done, no atomic.Int64
 	var third atomic.Int64
 	begin := time.Now()
@@ -92,7 +92,6 @@ func simulate(t *testing.T, p *provider, rate eval.Rate, processes, callers, cal
 						return
 					}
 					r := p.call()
-					r.Rate = rate
 					permit.Release(ctx, r)
 					if r.Throttled {
 						no.Add(1)
@@ -109,53 +108,64 @@ func simulate(t *testing.T, p *provider, rate eval.Rate, processes, callers, cal
 		time.Sleep(10 * time.Millisecond)
 	}
 	took = time.Since(begin)
-	refused = no.Load()
-	states, err = gate.States(ctx)
-	if err != nil {
-		t.Error(err)
-	}
 	work.Wait()
+	refused = no.Load()
+	states, err := gate.States(ctx)
+	if err != nil || len(states) != 1 {
+		t.Fatal(states, err)
+	}
 	cancel()
 	all.Wait()
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	return took, took - time.Duration(third.Load()), refused, states
+	return took, took - time.Duration(third.Load()), refused, states[0]
 }
 
 // TestSimulation: what is found out about a provider that allows ten calls a second.
 func TestSimulation(t *testing.T) {
-	const calls = 1500
+	t.Parallel()
+	if raceEnabled {
+		t.Skip("too slow under the race detector")
+	}
+	const perMinute = 600
 	for _, c := range []struct {
 		name      string
 		latency   time.Duration
-		holds     float64
+		holds     float64 // of the provider's bucket
 		headers   bool
 		rate      eval.Rate
 		processes int
+		calls     int
+		refused   float64 // of them at most
 	}{
-		{"50ms", 50 * time.Millisecond, 10, false, eval.Rate{}, 1},
-		{"1s", time.Second, 10, false, eval.Rate{}, 1},
-		{"8s", 8 * time.Second, 10, false, eval.Rate{}, 1},
-		{"50ms, holds a minute", 50 * time.Millisecond, 600, false, eval.Rate{}, 1},
-		{"50ms, holds one", 50 * time.Millisecond, 1, false, eval.Rate{}, 1},
-		{"1s, four processes", time.Second, 10, false, eval.Rate{}, 4},
-		{"1s, tells", time.Second, 10, true, eval.Rate{}, 1},
-		{"1s, 16 at once", time.Second, 10, false, eval.Rate{Concurrent: 16}, 1},
-		{"1s, 750 a minute", time.Second, 10, false, eval.Rate{RequestsPerMinute: 750}, 1},
-		{"1s, right", time.Second, 10, false, eval.Rate{RequestsPerMinute: 600}, 1},
+		{"50ms", 50 * time.Millisecond, 10, false, eval.Rate{}, 1, 1500, 0.02},
+		{"1s", time.Second, 10, false, eval.Rate{}, 1, 1500, 0.02},
+		{"8s", 8 * time.Second, 10, false, eval.Rate{}, 1, 1500, 0.02},
+		// Six hundred calls in a few seconds, and then nothing.
+		{"50ms, a minute's worth", 50 * time.Millisecond, 600, false, eval.Rate{}, 1, 1500, 0.03},
+		{"1s, four processes", time.Second, 10, false, eval.Rate{}, 4, 1500, 0.02},
+		{"1s, 750 a minute", time.Second, 10, false, eval.Rate{RequestsPerMinute: 750}, 1, 1500, 0.02},
+		{"1s, told", time.Second, 10, true, eval.Rate{}, 1, 500, 0},
+		{"1s, right", time.Second, 10, false, eval.Rate{RequestsPerMinute: perMinute}, 1, 500, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := &provider{perMinute: 600, holds: c.holds, latency: c.latency, headers: c.headers, rand: rand.New(rand.NewPCG(1, 2))}
-				took, late, refused, states := simulate(t, p, c.rate, c.processes, 200, calls)
-				ratio := func(calls float64, took time.Duration) float64 { return calls / (took.Minutes() * p.perMinute) }
-				t.Logf("%.1f s, throughput %.2f of the limit (%.2f after the first third), %d refused of %d (%.1f %%)",
-					took.Seconds(), ratio(calls, took), ratio(calls*2/3, late), refused, calls, 100*float64(refused)/calls)
-				for _, h := range states[0].History {
-					if testing.Verbose() {
-						t.Logf("%s %d %.1f %s", h.At.Format("04:05.000"), h.Concurrent, h.RequestsPerMinute, h.Why)
-					}
+				p := &provider{perMinute: perMinute, holds: c.holds, latency: c.latency, headers: c.headers, rand: rand.New(rand.NewPCG(1, 2))}
+				took, late, refused, state := simulate(t, p, c.rate, c.processes, 200, c.calls)
+				share := float64(refused) / float64(c.calls)
+				if share > c.refused {
+					t.Errorf("%d of %d calls were refused, want at most %.0f %%", refused, c.calls, 100*c.refused)
+				}
+				if state.RateLimited != refused || state.InFlight > 200 {
+					t.Errorf("state %+v, want %d refused", state, refused)
+				}
+				ratio := func(calls int, took time.Duration) float64 { return float64(calls) / (took.Minutes() * perMinute) }
+				t.Logf("%.1f s, throughput %.2f of the limit, %.2f after the first third; %d of %d refused (%.1f %%)",
+					took.Seconds(), ratio(c.calls, took), ratio(c.calls-c.calls/3, late), refused, c.calls, 100*share)
+				for _, h := range state.History {
+					t.Logf("%s: %d in flight, %.1f a minute, %s", h.At.Format("04:05.000"), h.Concurrent, h.RequestsPerMinute, h.Why)
 				}
 			})
 		})

@@ -82,19 +82,18 @@ if news then -- nobody needs to find it out
   remember('told')
 end
 
--- How many requests a minute would have passed, from one that was refused. Between
--- two refusals the bucket of the provider is empty at either end, so what passed in
--- between, over the time, is the rate that it allows. Later its bucket may have been
--- full at times, and then that is too little; but a pace that has held for so long
--- is nearly right.
+-- The pace after a refusal. Between two refusals the bucket of the provider is
+-- empty at either end, so what passed in between, over the time, is the rate that
+-- it allows. Later its bucket may have been full at times, and then that is too
+-- little; but a pace that has held for so long is nearly right. The first one is a
+-- guess from above: one refusal is little to go by.
 local function slower(pace, asked)
   if not pace then
-    local passed = get(s, 'passes_now', 0)
-    local since = get(s, 'second', 0)
+    local passed, since = get(s, 'passes_now', 0), get(s, 'second', 0)
     if get(s, 'passes_before', 0) > 0 then
       passed, since = passed + get(s, 'passes_before'), since - 1
     end
-    local first = UNDER * math.max(0.5, passed - 1) * 60000 / math.max(1000, now - since * 1000)
+    local first = UNDER * math.max(FEW, (passed - 1) * 1000 / math.max(1000, now - since * 1000)) * 60
     return asked > 0 and math.min(first, asked * LESS) or first
   end
   if now - get(s, 'since', 0) >= HELD then
