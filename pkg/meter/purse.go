@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -24,17 +25,24 @@ type Purse struct {
 // tokens each.
 func NewPurse(bound eval.Amount) *Purse { return &Purse{bound: bound} }
 
-// reserve sets aside what a call may take at most, or says that too little is
-// left.
-func (p *Purse) reserve(most eval.Amount) bool {
+// reserve sets aside what a call may take at most. The error says, for people, why
+// the call must not be made: too little is left, or nobody knows what it costs.
+func (p *Purse) reserve(most eval.Amount, priced bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	after := p.spent.Add(p.reserved).Add(most)
-	if p.bound.MicroUSD > 0 && after.MicroUSD > p.bound.MicroUSD || p.bound.Tokens > 0 && after.Tokens > p.bound.Tokens {
-		return false
+	out := p.spent.Add(p.reserved)
+	switch after := out.Add(most); {
+	case p.bound.MicroUSD > 0 && !priced:
+		return fmt.Errorf("nobody knows the price of the model, so that the call cannot be kept within %s", eval.USD(p.bound.MicroUSD))
+	case p.bound.MicroUSD > 0 && after.MicroUSD > p.bound.MicroUSD:
+		return fmt.Errorf("the call may cost %s, and of %s only %s is left",
+			eval.USD(most.MicroUSD), eval.USD(p.bound.MicroUSD), eval.USD(max(0, p.bound.MicroUSD-out.MicroUSD)))
+	case p.bound.Tokens > 0 && after.Tokens > p.bound.Tokens:
+		return fmt.Errorf("the call may take %d tokens, in and out, and of %d only %d are left",
+			most.Tokens, p.bound.Tokens, max(0, p.bound.Tokens-out.Tokens))
 	}
 	p.reserved = p.reserved.Add(most)
-	return true
+	return nil
 }
 
 // settle puts what a call took in place of what was reserved for it.
@@ -69,14 +77,15 @@ func (p *Purse) Spent() eval.Amount {
 	return p.spent.Add(p.reserved)
 }
 
-// Cost in micro-dollars; nil when nothing was asked, or a model without a price.
+// Cost in micro-dollars, calls under way at their most; nil when nothing was asked,
+// or a model without a price.
 func (p *Purse) Cost() *int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.begun || p.unpriced {
 		return nil
 	}
-	return new(p.spent.MicroUSD)
+	return new(p.spent.Add(p.reserved).MicroUSD)
 }
 
 // Overcharged is by how many micro-dollars a call took more than it could have by
@@ -84,5 +93,5 @@ func (p *Purse) Cost() *int64 {
 func (p *Purse) Overcharged() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(0, p.over)
+	return p.over
 }

@@ -38,7 +38,7 @@ func level(h http.Header, what string) limit.Level {
 		if err != nil || most <= 0 {
 			continue
 		}
-		if reset, err := time.ParseDuration(h.Get(form.reset)); err == nil && reset > longWindow {
+		if duration(h.Get(form.reset)) > longWindow {
 			return nothing
 		}
 		left, err := strconv.Atoi(strings.TrimSpace(h.Get(form.remaining)))
@@ -48,4 +48,14 @@ func level(h http.Header, what string) limit.Level {
 		return limit.Level{Limit: most, Remaining: left}
 	}
 	return nothing
+}
+
+// duration as providers write it, 6m0s or bare seconds; 0 for what is none.
+func duration(v string) time.Duration {
+	v = strings.TrimSpace(v)
+	if d, err := time.ParseDuration(v); err == nil {
+		return d
+	}
+	d, _ := time.ParseDuration(v + "s")
+	return d
 }
