@@ -111,13 +111,13 @@ func freePort() (string, error) {
 
 // A shop is a place to run the command in: a folder and a state of its own.
 type shop struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	self string // the command
 	env  []string
 }
 
-func newShop(t *testing.T) *shop {
+func newShop(t testing.TB) *shop {
 	t.Helper()
 	dir := t.TempDir()
 	test, err := os.Executable()
@@ -210,7 +210,7 @@ func (s *shop) start(args ...string) *process {
 
 // A process is a command in the background.
 type process struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	out  buffer
 	errs buffer
@@ -252,7 +252,7 @@ func (p *process) wait() int {
 }
 
 // eventually waits for a condition; its deadline only bounds a failing test.
-func eventually(t *testing.T, what string, cond func() bool) {
+func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
