@@ -64,6 +64,9 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 		}
 		open = append(open, fmt.Sprintf("the run %s, with %d of %d trials unfinished", how, n, s.Trials))
 	}
+	if s.Outcome == eval.OutcomeBudgetExhausted && s.Counts.Unfinished == 0 {
+		open = append(open, fmt.Sprintf("the run is %s, with %d of %d trials unjudged", s.Outcome, s.Counts.Unjudged, s.Trials))
+	}
 	if s.Trials == 0 {
 		open = append(open, "the run has no trials")
 	}

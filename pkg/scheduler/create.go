@@ -109,10 +109,8 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
 		Priority: or(req.Priority, 1), Budget: budget, DayMicroUSD: req.DayMicroUSD, Created: now.UTC(),
 	}
-	if run.Capped() {
-		if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
-			return eval.Run{}, eval.Snapshot{}, nil, err
-		}
+	if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
+		return eval.Run{}, eval.Snapshot{}, nil, err
 	}
 	return run, snap, append(blobs, header), nil
 }

@@ -3,24 +3,27 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 // A BudgetError says why a budget cannot be kept, so that nothing is begun.
 type BudgetError struct{ Problems []string }
 
 func (e *BudgetError) Error() string {
-	return "the budget cannot be kept: " + strings.Join(e.Problems, "; ")
+	return "the bounds of money cannot be kept: " + strings.Join(e.Problems, "; ")
 }
 
 // holdsOf works out, for each cell of a plan, what one attempt may take at most. A
 // trial's cost limit says so, or else its token limit at the dearest price of its
-// models. What neither says stays zero.
+// models. What neither says stays zero, and money of those who ask free models only.
 func holdsOf(snap eval.Snapshot, cases []eval.Case) {
 	for i := range snap.Plan.Cells {
 		cell := &snap.Plan.Cells[i]
@@ -29,9 +32,13 @@ func holdsOf(snap eval.Snapshot, cases []eval.Case) {
 			continue
 		}
 		cell.Hold.Tokens = int64(c.Limits.Tokens)
+		models := asked(snap, c, snap.Variants[cell.Variant])
+		if !slices.ContainsFunc(models, func(m eval.Model) bool { return !m.Free() }) {
+			continue
+		}
 		cell.Hold.MicroUSD = c.Limits.CostMicroUSD
 		if cell.Hold.MicroUSD == 0 && c.Limits.Tokens > 0 {
-			for _, m := range asked(snap, c, snap.Variants[cell.Variant]) {
+			for _, m := range models {
 				if m.Price != nil {
 					n := c.Limits.Tokens
 					cell.Hold.MicroUSD = max(cell.Hold.MicroUSD, m.Price.Bound(n, 0), m.Price.Bound(0, n))
@@ -59,8 +66,9 @@ func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
 	return models
 }
 
-// checkBudget finds what keeps the caps of a run from being kept: models that
-// nobody knows the price of, and trials that nothing bounds.
+// checkBudget finds what keeps the caps of a run, or the cost limits of its trials,
+// from being kept: models that nobody knows the price of, and trials that nothing
+// bounds.
 func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 	money := run.Budget.MicroUSD > 0 || run.DayMicroUSD > 0
 	var problems []string
@@ -71,8 +79,8 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 			problems = append(problems, problem)
 		}
 	}
-	price := func(m eval.Model) {
-		if money && !m.Free() && m.Price == nil {
+	price := func(m eval.Model, needed bool) {
+		if needed && !m.Free() && m.Price == nil {
 			report(cmp.Or(m.PriceHint, "nobody knows the price of the model "+m.Model))
 		}
 	}
@@ -83,11 +91,11 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		}
 		paid := false
 		for _, m := range asked(snap, c, snap.Variants[cell.Variant]) {
-			price(m)
+			price(m, money || c.Limits.CostMicroUSD > 0)
 			paid = paid || !m.Free()
 		}
 		for _, check := range (eval.Grading{}).Checks(c) {
-			price(snap.Models[check.Judge.Model])
+			price(snap.Models[check.Judge.Model], money)
 		}
 		hold := run.Hold(cell.Hold)
 		switch {
@@ -146,7 +154,10 @@ func (s *Scheduler) judgeHold(ctx context.Context, snap eval.Snapshot, ref eval.
 		return hold, nil
 	}
 	var tr eval.Trajectory
-	if err := blob.LoadJSON(ctx, s.store, subject, &tr); err != nil {
+	switch err := blob.LoadJSON(ctx, s.store, subject, &tr); {
+	case errors.Is(err, store.ErrNotFound): // nor will the worker find it
+		return hold, nil
+	case err != nil:
 		return hold, fmt.Errorf("read the trajectory of a trial of %s: %w", ref.ID, err)
 	}
 	size := len(eval.Encode(tr))

@@ -16,6 +16,8 @@ import (
 // round does what is due for every run, once. An error of one run does not keep
 // the others from their turn.
 func (s *Scheduler) round(ctx context.Context) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.mu.Lock()
 	runs := slices.SortedFunc(maps.Values(s.runs), func(a, b *running) int { return cmp.Compare(a.run.ID, b.run.ID) })
 	s.mu.Unlock()
@@ -60,21 +62,25 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 	if err := s.answer(ctx, r); err != nil {
 		return false, err
 	}
+	if r.late() {
+		r.short, r.final = eval.ShortOfTime, true
+	}
 	if r.judges != nil && !r.judges.over() {
-		return r.run.Control == eval.ControlRun, nil
+		return r.run.Control == eval.ControlRun && !r.late(), nil
 	}
 	if r.complete() {
 		// What waits in the store beyond what a copy holds, it shows now.
 		if err := s.reload(ctx, r); err != nil || !r.complete() {
 			return err == nil, err
 		}
-		return false, s.finish(ctx, r, eval.OutcomeComplete)
-	}
-	if r.late() {
-		r.short, r.final = eval.ShortOfTime, true
+		outcome := eval.OutcomeComplete
+		if r.judges != nil && r.judges.run.Outcome == eval.OutcomeBudgetExhausted {
+			outcome, r.run.Short = eval.OutcomeBudgetExhausted, r.judges.run.Short
+		}
+		return false, s.finish(ctx, r, outcome)
 	}
 	if r.exhausted() {
-		r.run.Short = r.short
+		r.run.Short = r.shortage()
 		return false, s.finish(ctx, r, eval.OutcomeBudgetExhausted)
 	}
 	return r.run.Control == eval.ControlRun && !r.late(), nil

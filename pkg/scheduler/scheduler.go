@@ -62,6 +62,7 @@ type Scheduler struct {
 	opts     Options
 	log      *slog.Logger
 	wake     chan struct{}
+	turn     sync.Mutex // held while runs are moved
 
 	mu   sync.Mutex // guards runs
 	runs map[string]*running
@@ -224,9 +225,15 @@ func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) erro
 		if err != nil {
 			return fmt.Errorf("adopt run %s: grading %s: %w", id, g, err)
 		}
-		if judges.run.State != eval.RunDone {
+		switch {
+		case judges.run.State != eval.RunDone:
 			r.judges, judges.judged = judges, r
 			taken = append(taken, judges)
+		case judges.run.Outcome == eval.OutcomeBudgetExhausted && r.run.State != eval.RunDone:
+			// Whoever had it before was killed when only the end of the run was left.
+			judges.short, judges.final = judges.run.Short, true
+			close(judges.done)
+			r.judges, judges.judged = judges, r
 		}
 	}
 	s.mu.Lock()
@@ -243,6 +250,13 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 	run, err := s.store.Run(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if run.Parent != "" { // it has the budget of its run
+		of, err := s.store.Run(ctx, run.Parent)
+		if err != nil {
+			return nil, err
+		}
+		run.Budget, run.DayMicroUSD = of.Budget, of.DayMicroUSD
 	}
 	r := &running{run: run, queue: s.trials, done: make(chan struct{})}
 	if run.Parent != "" {
@@ -365,7 +379,23 @@ func (r *running) exhausted() bool {
 	if r.judged != nil && !r.judged.ended() {
 		return false
 	}
-	return r.short != "" && r.final && len(r.out()) == 0
+	spent := r.short != "" && r.final
+	if j := r.judges; j != nil && j.short != "" && j.final {
+		// What is spent on trials that nobody can judge is wasted.
+		spent = spent || !r.complete()
+		if len(j.out()) > 0 {
+			return false
+		}
+	}
+	return spent && len(r.out()) == 0
+}
+
+// shortage is what keeps the run, or the judging of it, from going on.
+func (r *running) shortage() eval.Shortage {
+	if r.short == "" && r.judges != nil {
+		return r.judges.short
+	}
+	return r.short
 }
 
 // out lists the trials that hold something, or whose attempt is to be answered.

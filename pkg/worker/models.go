@@ -58,6 +58,9 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 		m.Cassette = &eval.Cassette{Dir: path.Join(m.Cassette.Dir, name), Record: m.Cassette.Record}
 	}
 	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing}
+	if m.Replayed() || m.Provider == eval.ProviderScripted { // nobody counts those
+		o.Key = limit.Key(name)
+	}
 	if m.Rate != nil {
 		o.Rate = *m.Rate
 		if judge && m.Rate.Judge != nil {
