@@ -10,14 +10,22 @@ import (
 
 // Park takes back what of a run and its grading waits in the queue, after the
 // workers of this process have drained: nobody has begun it, so that it is charged
-// nothing when the run goes on.
+// nothing when the run goes on. The run is moved no more until it is adopted again.
 func (s *Scheduler) Park(ctx context.Context, id string) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	s.mu.Lock()
 	r := s.runs[id]
 	s.mu.Unlock()
 	if r == nil || r.over() {
 		return nil
 	}
+	s.mu.Lock()
+	delete(s.runs, id)
+	if r.judges != nil {
+		delete(s.runs, r.judges.run.ID)
+	}
+	s.mu.Unlock()
 	for _, r := range []*running{r, r.judges} {
 		if r == nil {
 			continue

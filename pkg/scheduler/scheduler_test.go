@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -27,6 +28,8 @@ type queue struct {
 	standing  map[string]jobs.Standing
 	controls  []eval.Control
 	enqueuing func([]jobs.Job) error
+	slots     int // 0 means 4
+	doing     []eval.Activity
 }
 
 func (q *queue) Enqueue(_ context.Context, js []jobs.Job) error {
@@ -71,10 +74,18 @@ func (q *queue) Control(_ context.Context, _ string, c eval.Control) error {
 
 func (q *queue) Delete(context.Context, []jobs.Job) error    { return nil }
 func (q *queue) Supersede(context.Context, []jobs.Job) error { return nil }
-func (q *queue) Slots(context.Context) (int, error)          { return 4, nil }
 func (q *queue) Forget(context.Context, string) error        { return nil }
+
+func (q *queue) Slots(context.Context) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return cmp.Or(q.slots, 4), nil
+}
+
 func (q *queue) Activities(context.Context) ([]eval.Activity, error) {
-	return nil, nil
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.doing, nil
 }
 
 func (q *queue) of(run string) []jobs.Job {
@@ -115,6 +126,12 @@ func setup(t *testing.T, o scheduler.Options) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
+	return setupOver(t, s, o)
+}
+
+// setupOver is another process over the same store.
+func setupOver(t *testing.T, s store.Store, o scheduler.Options) *bundle {
+	t.Helper()
 	b := &bundle{t: t, store: s, queue: &queue{}, judging: &queue{}}
 	if o.Audit == 0 {
 		o.Audit = time.Millisecond
