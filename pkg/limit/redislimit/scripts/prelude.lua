@@ -23,7 +23,7 @@
 -- since         when it was last cut, and the pause was over
 -- step          the part by which it grows next
 -- grown, grown_passes   when it last might have, and passes by then
--- rough         1 until it has once held for a while
+-- rough         0 since it has once held for a while
 -- from, passes  when it was last cut, and what was let through since and not refused
 -- second, passes_now, passes_before   a second, what was let through in it, and in
 --               the one before

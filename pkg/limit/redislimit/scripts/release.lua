@@ -12,7 +12,7 @@ local UNDER, LESS = 0.95, 0.9   -- the pace below what passed, or below the pace
 local FEW = 10                  -- calls that tell little
 local HELD = 10000              -- how long a pace must hold to be nearly right
 local CLEAN = 3000              -- how long it must be clean to grow
-local STEP, ROUGH = 0.01, 0.04  -- the part by which it grows, at first and later
+local STEP, ROUGH = 0.01, 0.04  -- the part by which it grows, and at first
 local STEEPER, STEEPEST = 1.2, 0.1   -- by how much more each time, and at most
 
 local charge = redis.call('HGET', charges, permit)
@@ -112,12 +112,8 @@ local function too_fast()
     return false
   end
   put(s, 'passes', math.max(0, get(s, 'passes', 0) - 1))
-  local pace = get(s, 'pace')
-  if not pace then
-    put(s, 'rough', 1)
-  end
-  put(s, 'pace', math.max(1, slower(pace, in_force(s, rate, now).asked)))
-  put(s, 'step', get(s, 'rough') == 1 and ROUGH or STEP)
+  put(s, 'pace', math.max(1, slower(get(s, 'pace'), in_force(s, rate, now).asked)))
+  put(s, 'step', get(s, 'rough', 1) == 1 and ROUGH or STEP)
   put(s, 'from', now)
   put(s, 'passes', 0)
   put(s, 'since', now + pause)
