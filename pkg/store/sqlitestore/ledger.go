@@ -280,7 +280,8 @@ func giveUp(ctx context.Context, tx *sql.Tx, now time.Time, which string, args .
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `UPDATE `+openTrials+` SET hold = 0, hold_tokens = 0`+out, args...); err != nil {
+	_, err = tx.ExecContext(ctx, `UPDATE `+openTrials+` SET hold = 0, hold_tokens = 0`+out, args...) //nolint:gosec // which is written in this package
+	if err != nil {
 		return err
 	}
 	return bk.write(ctx)
@@ -289,11 +290,12 @@ func giveUp(ctx context.Context, tx *sql.Tx, now time.Time, which string, args .
 // discount notes, before results are taken away, that the attempts which carry
 // them will not count. runs is a condition on runs, which on trials.
 func discount(ctx context.Context, tx *sql.Tx, runs, which string, args ...any) error {
-	_, err := tx.ExecContext(ctx, `
+	query := `
 		UPDATE runs SET (uncounted_microusd, uncounted_tokens) = (
 			SELECT runs.uncounted_microusd + coalesce(sum(a.cost), 0), runs.uncounted_tokens + coalesce(sum(a.tokens), 0)
-			FROM attempts a WHERE a.run = runs.id AND a.uid IN (SELECT result FROM trials WHERE run = runs.id AND `+which+`))
-		WHERE `+runs, args...)
+			FROM attempts a WHERE a.run = runs.id AND a.uid IN (SELECT result FROM trials WHERE run = runs.id AND ` + which + `))
+		WHERE ` + runs //nolint:gosec // runs and which are written in this package
+	_, err := tx.ExecContext(ctx, query, args...)
 	return err
 }
 

@@ -442,6 +442,24 @@ func testUncounted(t *testing.T, s store.Store) {
 	expectLedger(t, s, r.ID, eval.Ledger{Spent: usd(221), Judges: usd(21), Uncounted: usd(7)})
 }
 
+// When a trial runs again, neither its own attempt counts any more nor that of the
+// judge.
+func testRetryUncounted(t *testing.T, s store.Store) {
+	r := createGraded(t, s, 1)
+	dispatch(t, s, r.ID, 1)
+	commit(t, s, unjudged(0)) // 100
+	mark(t, s, grading1, hold(0, eval.Amount{}))
+	down := judgement(grading1, 0, 1, false) // 7
+	down.Result = eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable}
+	equal(t, "final", commit(t, s, down), []bool{true})
+	expectLedger(t, s, r.ID, eval.Ledger{Spent: usd(107), Judges: usd(7)})
+	for range 2 {
+		_, err := s.Retry(t.Context(), r.ID, []eval.Verdict{eval.Unjudged})
+		must(t, err)
+		expectLedger(t, s, r.ID, eval.Ledger{Spent: usd(107), Judges: usd(7), Uncounted: usd(107)})
+	}
+}
+
 // A run that ended because its budget was used up goes on with another one: also
 // with the trials that it never came to.
 func testExhausted(t *testing.T, s store.Store) {

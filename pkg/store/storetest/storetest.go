@@ -70,6 +70,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/Family", testFamily},
 		{"Ledger/JudgeGivenUp", testJudgeGivenUp},
 		{"Ledger/Uncounted", testUncounted},
+		{"Ledger/RetryUncounted", testRetryUncounted},
 		{"Ledger/Exhausted", testExhausted},
 		{"Ledger/AtOnce", func(t *testing.T, s store.Store) { ShareCap(t, s) }},
 		{"Live", testLive},
