@@ -43,6 +43,7 @@ type place struct {
 	jobs  chan jobs.Job
 	grant func(jobs.Claim) jobs.Grant
 	word  func(jobs.Claim) jobs.Word
+	tell  func([]eval.Activity)
 
 	mu       sync.Mutex // guards the following fields
 	returned []jobs.Claim
@@ -86,7 +87,12 @@ func (p *place) Return(_ context.Context, c jobs.Claim) error {
 	return nil
 }
 
-func (p *place) Tell(context.Context, string, []eval.Activity) error { return nil }
+func (p *place) Tell(_ context.Context, _ string, as []eval.Activity) error {
+	if p.tell != nil {
+		p.tell(as)
+	}
+	return nil
+}
 
 func (p *place) Beat(_ context.Context, _ string, _ int, cs []jobs.Claim) ([]jobs.Word, error) {
 	var words []jobs.Word
