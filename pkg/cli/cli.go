@@ -69,6 +69,9 @@ type command struct {
 	farmFile string
 	verbose  bool
 	logLevel slog.LevelVar
+	// confirmFrom is the cost in micro-dollars from which farm.yaml wants a run to be
+	// confirmed; 0 is never.
+	confirmFrom int64
 	// restore gives the terminal back as it was, for an end in a hurry.
 	restore atomic.Pointer[func()]
 }
@@ -100,7 +103,7 @@ func (c *command) root() *cobra.Command {
 	flags.StringVar(&c.farmFile, "config", "", "the farm's `FILE` of providers and budgets (default: $EVALFARM_CONFIG, else farm.yaml here or in the state folder)")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
 	root.AddCommand(
-		c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
+		c.plan(), c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
 		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(),
 		c.validate(), c.schema(), c.suites(),
 		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),

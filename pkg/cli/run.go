@@ -25,6 +25,7 @@ func (c *command) run() *cobra.Command {
 	var load loading
 	var sel selecting
 	var tape taping
+	var tell announcing
 	var baseline string
 	cmd := &cobra.Command{
 		Use:   "run SUITE",
@@ -58,7 +59,13 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			if err := c.attach(ctx, s, &request.Suite.Suite, baseline); err != nil {
 				return err
 			}
-			run, err := scheduler.Create(ctx, s, request)
+			tell.slots, tell.judges = defaultSlots(f.slots), cmp.Or(f.judges, defaultSlots(f.slots))
+			tell.silent = f.quiet || f.progress == "none"
+			planned, err := c.announce(ctx, s, tell, request)
+			if err != nil {
+				return err
+			}
+			run, err := scheduler.Create(ctx, s, planned[0])
 			if err != nil {
 				return explainEmpty(err, request.Suite)
 			}
@@ -69,6 +76,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	load.add(cmd)
 	sel.add(cmd)
 	tape.add(cmd)
+	tell.add(cmd)
 	cmd.Flags().StringVar(&baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
 	return cmd
 }
@@ -203,7 +211,7 @@ func (c *command) request(ctx context.Context, loaded *suite.Loaded, f selecting
 		Budget: budget, Prices: prices,
 	}
 	if farm != nil {
-		request.DayMicroUSD = farm.DayMicroUSD
+		request.DayMicroUSD, c.confirmFrom = farm.DayMicroUSD, farm.ConfirmMicroUSD
 	}
 	return request, nil
 }

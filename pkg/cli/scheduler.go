@@ -45,6 +45,12 @@ is made and kept in the state folder.`,
 			}
 			defer listener.Close()
 			return c.withStore(ctx, func(s store.Store) error {
+				// Nobody knows yet how many slots the workers will have.
+				f.tell.silent = f.quiet
+				requests, err := c.announce(ctx, s, f.tell, requests...)
+				if err != nil {
+					return err
+				}
 				runs, err := f.runs(ctx, s, requests)
 				if err != nil {
 					return err
@@ -65,6 +71,7 @@ is made and kept in the state folder.`,
 	flags.StringArrayVarP(&f.outputs, "output", "o", nil, "also write a report: `FORMAT[=PATH]` with junit, json or jsonl")
 	f.loading.add(cmd)
 	f.selecting.add(cmd)
+	f.tell.add(cmd)
 	return cmd
 }
 
@@ -73,6 +80,7 @@ type scheduling struct {
 	carrying
 	loading
 	selecting
+	tell      announcing
 	listen    string
 	tokenFile string
 	resume    []string

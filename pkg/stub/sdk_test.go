@@ -45,6 +45,20 @@ func serve(t *testing.T, o stub.Options) (string, *stub.Server) {
 	return web.URL, s
 }
 
+// settled are the counts of a stub that has written its answers to the end, which
+// is a little after a client has read them.
+func settled(t *testing.T, s *stub.Server) stub.Stats {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if stats := s.Stats(); stats.InFlight == 0 {
+			return stats
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the stub is never idle")
+	return stub.Stats{}
+}
+
 // moves of a conversation that takes both sides of a condition and one of two
 // choices, with calls in parallel and results that are errors.
 const moves = `[
@@ -130,7 +144,7 @@ func TestSameConversation(t *testing.T) {
 	if !said["heads: Åsa"] || !said["tails: Åsa"] || len(said) != 2 {
 		t.Errorf("the seeds chose %v, want both choices and nothing else", said)
 	}
-	if s := server.Stats(); s.Calls != 8*3*6 || s.Requests["POST /v1/messages"][http.StatusOK] != 8*6 {
+	if s := settled(t, server); s.Calls != 8*3*6 || s.Requests["POST /v1/messages"][http.StatusOK] != 8*6 {
 		t.Errorf("stats: %+v", s)
 	}
 }
