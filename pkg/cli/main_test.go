@@ -117,24 +117,24 @@ type shop struct {
 	env  []string
 }
 
-func newShop(t testing.TB) *shop {
-	t.Helper()
-	dir := t.TempDir()
+func newShop(tb testing.TB) *shop {
+	tb.Helper()
+	dir := tb.TempDir()
 	test, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	self := filepath.Join(t.TempDir(), "evalfarm")
+	self := filepath.Join(tb.TempDir(), "evalfarm")
 	if os.Link(test, self) != nil { // another file system
 		content, err := os.ReadFile(test)
 		if err == nil {
 			err = os.WriteFile(self, content, 0o700)
 		}
 		if err != nil {
-			t.Fatalf("make the command of the test binary: %v", err)
+			tb.Fatalf("make the command of the test binary: %v", err)
 		}
 	}
-	return &shop{t: t, dir: dir, self: self, env: []string{
+	return &shop{t: tb, dir: dir, self: self, env: []string{
 		"EVALFARM_HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "EVALFARM_TOKEN=a token for tests",
 	}}
@@ -252,11 +252,11 @@ func (p *process) wait() int {
 }
 
 // eventually waits for a condition; its deadline only bounds a failing test.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, cond func() bool) {
+	tb.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("never happened: %s", what)
+			tb.Fatalf("never happened: %s", what)
 		}
 	}
 }

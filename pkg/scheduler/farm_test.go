@@ -459,12 +459,12 @@ func (c *crew) carryOut(ctx context.Context, t *task, again bool) error {
 	w, j := c.p.w, t.claim.Job
 	r := w.chance(j.Key())
 	how := fate(r)
-	if how == "returned unspent" {
-		if again { // once is enough
-			how = "done"
-		} else {
-			return c.giveBack(ctx, t)
-		}
+	switch {
+	case how != "returned unspent":
+	case again: // once is enough
+		how = "done"
+	default:
+		return c.giveBack(ctx, t)
 	}
 	defer w.note(how)
 	if how == "delivered twice" {

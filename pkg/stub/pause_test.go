@@ -81,6 +81,7 @@ func TestPause(t *testing.T) {
 						until = begin.Add(8 * time.Second)
 					case RetryNone:
 						until, late = begin.Add(100*time.Millisecond), 0
+					default:
 					}
 					want := PauseStats{Call: 2, Form: form, At: begin.Add(100 * time.Millisecond), Until: until, Late: late}
 					if diff := cmp.Diff(want, p); diff != "" {

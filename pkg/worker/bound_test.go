@@ -21,7 +21,7 @@ import (
 // texts counts the bytes of all texts in a request as a provider reads it: each
 // string, and the JSON of schemas and arguments as a whole.
 func texts(t *rapid.T, raw json.RawMessage, key string) int {
-	switch v, err := eval.Decode(eval.JSON(raw)); {
+	switch v, err := eval.Decode(raw); {
 	case err != nil:
 		t.Fatalf("%s: %v", raw, err)
 		return 0
@@ -34,13 +34,13 @@ func texts(t *rapid.T, raw json.RawMessage, key string) int {
 		case []any:
 			n := 0
 			for _, item := range v {
-				n += texts(t, json.RawMessage(eval.Encode(item)), "")
+				n += texts(t, eval.Encode(item), "")
 			}
 			return n
 		case map[string]any:
 			n := 0
 			for k, item := range v {
-				n += texts(t, json.RawMessage(eval.Encode(item)), k)
+				n += texts(t, eval.Encode(item), k)
 			}
 			return n
 		default:

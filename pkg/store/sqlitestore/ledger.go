@@ -280,8 +280,9 @@ func giveUp(ctx context.Context, tx *sql.Tx, now time.Time, which string, args .
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE `+openTrials+` SET hold = 0, hold_tokens = 0`+out, args...) //nolint:gosec // which is written in this package
-	if err != nil {
+	//nolint:gosec // which is written in this package
+	free := `UPDATE ` + openTrials + ` SET hold = 0, hold_tokens = 0` + out
+	if _, err := tx.ExecContext(ctx, free, args...); err != nil {
 		return err
 	}
 	return bk.write(ctx)
@@ -290,11 +291,12 @@ func giveUp(ctx context.Context, tx *sql.Tx, now time.Time, which string, args .
 // discount notes, before results are taken away, that the attempts which carry
 // them will not count. runs is a condition on runs, which on trials.
 func discount(ctx context.Context, tx *sql.Tx, runs, which string, args ...any) error {
+	//nolint:gosec // so are runs and which
 	query := `
 		UPDATE runs SET (uncounted_microusd, uncounted_tokens) = (
 			SELECT runs.uncounted_microusd + coalesce(sum(a.cost), 0), runs.uncounted_tokens + coalesce(sum(a.tokens), 0)
 			FROM attempts a WHERE a.run = runs.id AND a.uid IN (SELECT result FROM trials WHERE run = runs.id AND ` + which + `))
-		WHERE ` + runs //nolint:gosec // runs and which are written in this package
+		WHERE ` + runs
 	_, err := tx.ExecContext(ctx, query, args...)
 	return err
 }
