@@ -242,7 +242,7 @@ func drop(share float64) string {
 
 func disagreement(d eval.Detectable) string {
 	if d.Assumed() {
-		return fmt.Sprintf("two repeats are assumed to disagree %.1f %% of the time, since no history tells", 100*d.Disagreement)
+		return fmt.Sprintf("two repeats are assumed to disagree %.1f %% of the time, since none did in the past", 100*d.Disagreement)
 	}
 	return fmt.Sprintf("two repeats disagreed %.1f %% of the time in %s", 100*d.Disagreement, plural(d.Cells, "cell"))
 }
