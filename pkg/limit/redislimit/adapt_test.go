@@ -275,10 +275,22 @@ func TestPaceFoundOut(t *testing.T) {
 		{"to a quarter if that is little", eval.Rate{Concurrent: 100}, func(f *farm) {
 			calls(f, 100)
 			time.Sleep(2 * time.Second)
+			one(f, unknown)
 			one(f, refused)
 		}, 1410, 1411},
+		{"once by refusals with nothing between them", eval.Rate{Concurrent: 100}, func(f *farm) {
+			for range 6 {
+				one(f, refused)
+			}
+		}, 570, 570},
+		{"again when they last", eval.Rate{Concurrent: 100}, func(f *farm) {
+			for begin := time.Now(); time.Since(begin) < 25*time.Second; time.Sleep(time.Second) {
+				one(f, refused)
+			}
+		}, 461, 462},
 		{"never below one", eval.Rate{Concurrent: 100}, func(f *farm) {
-			for range 20 {
+			for range 40 {
+				one(f, unknown)
 				one(f, refused)
 			}
 		}, 1, 1},

@@ -112,6 +112,11 @@ local function too_fast()
     return false
   end
   put(s, 'passes', math.max(0, get(s, 'passes', 0) - 1))
+  -- Where nothing has passed since the last cut, nothing new is told: that is one
+  -- episode, until it has lasted.
+  if get(s, 'pace') and get(s, 'passes') == 0 and now - get(s, 'since', 0) < HELD then
+    return false
+  end
   put(s, 'pace', math.max(1, slower(get(s, 'pace'), in_force(s, rate, now).asked)))
   put(s, 'step', get(s, 'rough', 1) == 1 and ROUGH or STEP)
   put(s, 'from', now)
