@@ -141,7 +141,7 @@ func (c *conversation) generate(ctx context.Context) (llm.Response, bool) {
 	})
 	c.done.Times.ModelMS += latency
 	if err != nil {
-		return response, c.unanswered(ctx, err)
+		return response, c.unanswered(ctx, response.Tries, err)
 	}
 	c.done.Usage = c.done.Usage.Add(response.Usage)
 	c.done.Trajectory.Turns = append(c.done.Trajectory.Turns, eval.Turn{
@@ -159,7 +159,7 @@ func (c *conversation) generate(ctx context.Context) (llm.Response, bool) {
 // before the call that succeeded. They have a time of their own.
 func (c *conversation) ask(ctx context.Context, model llm.Model, req llm.Request) (llm.Response, float64, error) {
 	begun := c.loop.Now()
-	req.OnWait = c.watch.wait
+	req.OnWait, req.OnRepeat = c.watch.wait, c.watch.giveBack
 	response, err := model.Generate(ctx, req)
 	latency := milliseconds(c.loop.Now().Sub(begun))
 	waited := response.WaitedMS + response.LimiterMS
@@ -179,7 +179,11 @@ func (c *conversation) hear(response llm.Response) {
 
 // unanswered explains why the agent's model gave no answer. What the conversation
 // itself brought about is scored; all else is not the agent's doing.
-func (c *conversation) unanswered(ctx context.Context, err error) bool {
+func (c *conversation) unanswered(ctx context.Context, tries int, err error) bool {
+	if tries > 1 && errors.Is(context.Cause(ctx), errTimeLimit) {
+		// A model that is slow has used up the agent's time, one that fails has not.
+		return c.modelLost(eval.ReasonModelUnavailable, fmt.Sprintf("the model: %s failed, and the next had no answer when the trial's time was over", counted(tries-1, "call")))
+	}
 	if c.interrupted(ctx) {
 		return false
 	}
@@ -208,7 +212,7 @@ func (c *conversation) unanswered(ctx context.Context, err error) bool {
 func (c *conversation) outOfMoney(failure *llm.Error) bool {
 	if len(c.done.Trajectory.Turns) == 0 {
 		c.stop(eval.StopNotStarted)
-		return c.decide(eval.Error, eval.ReasonBudget, failure.Message+"; raise limits.cost_usd, or lower max_output_tokens")
+		return c.decide(eval.Error, eval.ReasonBudget, failure.Message+"; raise limits.cost_usd or limits.tokens, or lower max_output_tokens")
 	}
 	c.limit(eval.StopCostLimit, "cost")
 	c.find("cost_limit", failure.Message)

@@ -31,6 +31,21 @@ func newStopwatch(ctx context.Context, limit time.Duration) (context.Context, *s
 	}
 }
 
+// giveBack adds time that went into something which has to be done again.
+func (w *stopwatch) giveBack(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer == nil {
+		return
+	}
+	w.left += d
+	if !w.waiting && w.timer.Stop() {
+		w.left = max(0, w.left-time.Since(w.since))
+		w.since = time.Now()
+		w.timer.Reset(w.left)
+	}
+}
+
 // wait stops the time, and lets it go on again.
 func (w *stopwatch) wait(waiting bool) {
 	w.mu.Lock()

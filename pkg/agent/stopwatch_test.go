@@ -92,7 +92,7 @@ func TestOverloadIsNotTheAgentsTime(t *testing.T) {
 		asked := 0
 		provider := modelFunc(func(context.Context, llm.Request) (llm.Response, error) {
 			if asked++; asked == 1 {
-				return llm.Response{}, &llm.Error{Kind: llm.Overloaded, Wait: 5 * time.Minute}
+				return llm.Response{}, &llm.Error{Kind: llm.Overloaded, Wait: 25 * time.Second}
 			}
 			time.Sleep(20 * time.Second) // on the clock of synctest
 			return say("Done."), nil
@@ -103,8 +103,51 @@ func TestOverloadIsNotTheAgentsTime(t *testing.T) {
 		if done.Stop != eval.StopDone || done.Elapsed.Round(time.Millisecond) != 20*time.Second || done.Times.ModelMS < 19_999 || done.Times.ModelMS > 20_001 {
 			t.Errorf("%s after %v, %v ms in the model; want it done after 20 s", done.Stop, done.Elapsed, done.Times.ModelMS)
 		}
-		if waited := done.Times.BackoffMS; waited < 300_000 || waited > 301_000 {
+		if waited := done.Times.BackoffMS; waited < 25_000 || waited > 26_000 {
 			t.Errorf("waited %v ms, want those of the provider", waited)
 		}
 	})
+}
+
+// Calls that failed and are made again take nothing of the time limit. When it is
+// over amid one of them, that is not the agent's doing.
+func TestFailedCallsAreNotTheAgentsTime(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fails int
+		last  time.Duration // that the call after them takes
+		stop  eval.StopReason
+		want  eval.Verdict
+	}{
+		{"and then an answer", 3, 20 * time.Second, eval.StopDone, ""},
+		{"and then none in time", 3, 31 * time.Second, eval.StopModelLost, eval.Error},
+		{"a slow answer", 0, 31 * time.Second, eval.StopTimeLimit, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := 0
+				provider := modelFunc(func(ctx context.Context, _ llm.Request) (llm.Response, error) {
+					takes := tt.last
+					if asked++; asked <= tt.fails {
+						takes = 25 * time.Second
+					}
+					select {
+					case <-ctx.Done():
+						return llm.Response{}, ctx.Err()
+					case <-time.After(takes):
+					}
+					if asked <= tt.fails {
+						return llm.Response{}, &llm.Error{Kind: llm.Overloaded}
+					}
+					return say("Done."), nil
+				})
+				trial := task(desk())
+				trial.Case.Limits.Time = 30 * time.Second
+				done := agent.Loop{Model: meter.New(provider, meter.Options{Purse: meter.NewPurse(eval.Amount{})})}.Run(t.Context(), trial)
+				if done.Stop != tt.stop || done.Verdict != tt.want {
+					t.Errorf("%s, %q (%s), want %s, %q", done.Stop, done.Verdict, done.Message, tt.stop, tt.want)
+				}
+			})
+		})
+	}
 }

@@ -60,7 +60,7 @@ func TestSoakLongPauseGivesTrialsBack(t *testing.T) {
 			s := newShop(t)
 			p := provide(t, stub.Options{Latency: latency(t, "300ms"), Pauses: []stub.Pause{{Call: 12, Wait: 35 * time.Second}}})
 			run, hands := tt.start(s, ratesSuite(s, p, 10, openai(", rate: {requests_per_minute: 6000}")))
-			eventually(t, "none but the refused trial is with a worker", func() bool {
+			eventually(t, "no trial is with a worker", func() bool {
 				if run.ended() {
 					t.Fatalf("the run ended\n%s", run.errs.String())
 				}
@@ -69,7 +69,7 @@ func TestSoakLongPauseGivesTrialsBack(t *testing.T) {
 					return false
 				}
 				live := s.state().Live
-				return live != nil && live.At.After(paused[0].At) && len(live.Running) == 1
+				return live != nil && live.At.After(paused[0].At) && len(live.Running) == 0
 			})
 			conclude(s, run, hands, 0)
 			s.atFirst(40)

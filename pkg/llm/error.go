@@ -75,6 +75,9 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
+	if e.Wait >= time.Second && e.Kind != Later {
+		text += fmt.Sprintf(" (come again in %s)", e.Wait.Round(time.Second))
+	}
 	return text
 }
 

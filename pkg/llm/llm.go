@@ -5,6 +5,7 @@ package llm
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -33,12 +34,22 @@ type Request struct {
 	// OnWait is told when the request begins to wait before a call, and when that
 	// is over: the waits are not the asker's time. Nil does not want to know.
 	OnWait func(waiting bool)
+	// OnRepeat is told how long a call took that failed and is made again, which is not
+	// the asker's time either. Nil does not want to know.
+	OnRepeat func(failed time.Duration)
 }
 
 // Waits tells OnWait.
 func (r Request) Waits(waiting bool) {
 	if r.OnWait != nil {
 		r.OnWait(waiting)
+	}
+}
+
+// Repeats tells OnRepeat.
+func (r Request) Repeats(failed time.Duration) {
+	if r.OnRepeat != nil {
+		r.OnRepeat(failed)
 	}
 }
 

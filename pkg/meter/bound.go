@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 )
 
@@ -17,6 +18,18 @@ const (
 	perRequest = 1024
 	perItem    = 64
 )
+
+// Least is what the first call of a conversation is reckoned with before anything is
+// said and no tool is there: who may spend less than that begins nothing.
+func Least(s eval.Sampling, price *eval.Price) eval.Amount {
+	req := llm.Request{Sampling: s}
+	in, out := size(req), req.MaxOutput()
+	least := eval.Amount{Tokens: int64(in) + int64(llm.Tokens(int64(out)))}
+	if price != nil {
+		least.MicroUSD = price.Bound(in, out)
+	}
+	return least
+}
 
 // size of a request in bytes, with room for what a provider puts around it: no
 // fewer than its tokens.

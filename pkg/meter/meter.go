@@ -117,11 +117,11 @@ func (r *request) enter(ctx context.Context) (bound eval.Amount, place permit, e
 		bound.MicroUSD = r.o.Price.Bound(r.most, r.req.MaxOutput())
 	}
 	if err := r.o.Purse.reserve(bound, r.o.Price != nil); err != nil {
-		return bound, nil, &llm.Error{Kind: llm.CostLimit, Message: err.Error()}
+		return bound, nil, err
 	}
 	defer func() {
 		if place == nil {
-			r.o.Purse.settle(bound, eval.Amount{})
+			r.o.Purse.free(bound)
 		}
 	}()
 	place, err = r.place(ctx)
@@ -131,12 +131,14 @@ func (r *request) enter(ctx context.Context) (bound eval.Amount, place permit, e
 // call makes one call and settles what it took. A model that panics has taken what
 // it can.
 func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (llm.Response, error) {
-	took, report := bound, limit.Report{Failed: true, Input: -1, Output: -1, Rate: r.o.Rate, Standing: unknown()}
+	took, answered, report := bound, false, limit.Report{Failed: true, Input: -1, Output: -1, Rate: r.o.Rate, Standing: unknown()}
 	began := time.Now()
 	defer func() {
 		ended := time.Now()
 		r.last = ended.Sub(began)
-		r.o.Purse.settle(bound, took)
+		r.o.Purse.settle(bound, took, answered)
+		r.req.Waits(true)
+		defer r.req.Waits(false)
 		place.Release(ctx, report)
 		r.limited += time.Since(ended)
 	}()
@@ -144,7 +146,7 @@ func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (ll
 	r.o.Purse.begin(r.o.Price != nil)
 	r.tries++
 	res, err := r.model.Generate(ctx, r.req)
-	took, report = r.took(res, err, bound), r.report(res, err)
+	took, answered, report = r.took(res, err, bound), err == nil, r.report(res, err)
 	return res, err
 }
 
@@ -185,8 +187,9 @@ func (r *request) report(res llm.Response, err error) limit.Report {
 	if ok && !e.Sent {
 		report.Input, report.Output = 0, 0
 	}
-	if ok && e.Kind == llm.RateLimit {
-		report.Throttled, report.Pause = true, min(e.Wait, longestWait)
+	// Who wants to be left alone for hours is not waited for by anybody.
+	if ok && e.Kind == llm.RateLimit && e.Wait <= longestWait {
+		report.Throttled, report.Pause = true, e.Wait
 		if e.WaitFrom == "" {
 			report.Pause = backoffBase
 		}

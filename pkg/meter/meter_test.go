@@ -215,8 +215,8 @@ func TestLostAnswersEatTheBound(t *testing.T) {
 		r := alone(fails(gone()))
 		r.o.Price, r.purse = price(), meter.NewPurse(eval.Amount{MicroUSD: 3*most().MicroUSD - 1})
 		_, err := r.ask(t.Context(), hello())
-		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.CostLimit {
-			t.Errorf("got %v, want a cost limit", err)
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Network {
+			t.Errorf("got %v, want it to be the doing of the network", err)
 		}
 		if len(r.at) != 2 || r.purse.Spent().MicroUSD != 2*most().MicroUSD {
 			t.Errorf("%d calls, spent %+v; want two at their most", len(r.at), r.purse.Spent())

@@ -1,11 +1,13 @@
 package meter
 
 import (
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/llm"
 )
 
 // Whatever is reserved and settled in whatever order, no more is gone than the
@@ -38,7 +40,7 @@ func TestPurseIsNeverOverdrawn(t *testing.T) {
 				out = append(out[:i], out[i+1:]...)
 				cost := eval.Amount{MicroUSD: upTo("took", most.MicroUSD), Tokens: upTo("took tokens", most.Tokens)}
 				p.begin(true)
-				p.settle(most, cost)
+				p.settle(most, cost, rapid.Bool().Draw(t, "answered"))
 				took = took.Add(cost)
 			},
 			"": func(t *rapid.T) {
@@ -84,7 +86,8 @@ func TestWhyACallIsNotMade(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := NewPurse(tt.bound)
-			p.settle(eval.Amount{}, tt.gone)
+			p.begin(true)
+			p.settle(eval.Amount{}, tt.gone, true)
 			err := p.reserve(tt.most, !tt.unpriced)
 			if got := errorText(err); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -97,10 +100,64 @@ func TestWhyACallIsNotMade(t *testing.T) {
 }
 
 func errorText(err error) string {
-	if err == nil {
-		return ""
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e.Message
 	}
-	return err.Error()
+	return ""
+}
+
+// Calls whose answer was lost have taken what they could, but that is not the
+// agent's doing.
+func TestMoneyThatWasLost(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		lost, most int64
+		want       llm.Kind
+	}{
+		{"enough but for what was lost", 60, 50, llm.Network},
+		{"too little anyway", 10, 95, llm.CostLimit},
+		{"nothing lost", 0, 101, llm.CostLimit},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPurse(eval.Amount{MicroUSD: 100})
+			p.begin(true)
+			p.settle(eval.Amount{}, eval.Amount{MicroUSD: 6}, true)
+			if tt.lost > 0 {
+				p.begin(true)
+				p.settle(eval.Amount{}, eval.Amount{MicroUSD: tt.lost}, false)
+			}
+			if e, ok := errors.AsType[*llm.Error](p.reserve(eval.Amount{MicroUSD: tt.most}, true)); !ok || e.Kind != tt.want {
+				t.Errorf("got %v, want one of kind %s", e, tt.want)
+			}
+			if p.Spent().MicroUSD != 6+tt.lost {
+				t.Errorf("spent %d", p.Spent().MicroUSD)
+			}
+		})
+	}
+}
+
+// An attempt has begun once a call may have taken something, or had an answer.
+func TestBegun(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(p *Purse)
+		want bool
+	}{
+		{"nothing was asked", func(*Purse) {}, false},
+		{"something is set aside", func(p *Purse) { _ = p.reserve(eval.Amount{Tokens: 1}, true) }, false},
+		{"a call is under way", func(p *Purse) { p.begin(true) }, true},
+		{"a call was refused", func(p *Purse) { p.begin(true); p.settle(eval.Amount{}, eval.Amount{}, false) }, false},
+		{"a call was lost", func(p *Purse) { p.begin(true); p.settle(eval.Amount{}, eval.Amount{Tokens: 1}, false) }, true},
+		{"a call for nothing was answered", func(p *Purse) { p.begin(true); p.settle(eval.Amount{}, eval.Amount{}, true) }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPurse(eval.Amount{})
+			tt.do(p)
+			if p.Begun() != tt.want {
+				t.Errorf("begun: %t", p.Begun())
+			}
+		})
+	}
 }
 
 func TestWhatIsKnownOfTheCost(t *testing.T) {
@@ -111,12 +168,12 @@ func TestWhatIsKnownOfTheCost(t *testing.T) {
 		want int64
 	}{
 		{"nothing was asked", func(*Purse) {}, unknown},
-		{"one call", func(p *Purse) { p.begin(true); p.settle(eval.Amount{}, eval.Amount{MicroUSD: 7}) }, 7},
+		{"one call", func(p *Purse) { p.begin(true); p.settle(eval.Amount{}, eval.Amount{MicroUSD: 7}, true) }, 7},
 		{"a call that was refused", func(p *Purse) { p.begin(true) }, 0},
 		{"a model without a price", func(p *Purse) { p.begin(false) }, unknown},
 		{"one with a price, then one without", func(p *Purse) {
 			p.begin(true)
-			p.settle(eval.Amount{}, eval.Amount{MicroUSD: 7})
+			p.settle(eval.Amount{}, eval.Amount{MicroUSD: 7}, true)
 			p.begin(false)
 		}, unknown},
 		{"a call that is under way", func(p *Purse) {
@@ -147,7 +204,8 @@ func TestOvercharge(t *testing.T) {
 		if err := p.reserve(eval.Amount{MicroUSD: 30}, true); err != nil {
 			t.Fatal(err)
 		}
-		p.settle(eval.Amount{MicroUSD: 30}, eval.Amount{MicroUSD: took})
+		p.begin(true)
+		p.settle(eval.Amount{MicroUSD: 30}, eval.Amount{MicroUSD: took}, true)
 	}
 	if p.Overcharged() != 5 || p.Spent().MicroUSD != 50 {
 		t.Errorf("overcharged by %d of %d, want 5 of 50", p.Overcharged(), p.Spent().MicroUSD)

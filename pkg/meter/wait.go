@@ -103,8 +103,16 @@ func (p *pauses) until(w limit.Wait) time.Duration {
 // random part is over by then.
 func (r *request) again(ctx context.Context, err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || !e.Temporary() || r.o.Once || e.Wait > longestWait {
+	if !ok || !e.Temporary() || r.o.Once {
 		return err
+	}
+	if e.Wait > longestWait { // nor will another attempt come through
+		spent := *e
+		spent.Kind = llm.Quota
+		return &spent
+	}
+	if e.Wait > r.o.FirstWait && !r.o.Purse.Begun() {
+		return &llm.Error{Kind: llm.Later, Wait: e.Wait, Err: err}
 	}
 	if e.Kind == llm.Network {
 		if r.lost++; r.lost >= r.o.MaxTries {
@@ -120,6 +128,7 @@ func (r *request) again(ctx context.Context, err error) error {
 		wait = random
 	}
 	r.failed += r.last
+	r.req.Repeats(r.last)
 	r.o.Doing(eval.Activity{Doing: eval.DoingBackoff, On: string(r.o.Key), Why: string(e.Kind), Until: time.Now().Add(wait)})
 	return r.sleep(ctx, wait)
 }

@@ -44,6 +44,7 @@ func TestTriesAgain(t *testing.T) {
 		for name, made := range map[string]func(...reply) *rig{"": alone, ", limited": limited} {
 			bubble(t, tt.name+name, func(t *testing.T) {
 				r := made(append(tt.replies, ok())...)
+				r.o.FirstWait = 15 * time.Minute // as of one that has begun
 				res, err := r.ask(t.Context(), hello())
 				calls := len(tt.gaps) + 1
 				switch {
@@ -75,9 +76,7 @@ func TestTriesAgain(t *testing.T) {
 // What no wait can help with is an error at once.
 func TestErrorsAtOnce(t *testing.T) {
 	errs := map[string]error{
-		"no error of a model":           errors.New("alien"),
-		"a wait of more than an hour":   after(61 * time.Minute),
-		"overload of more than an hour": &llm.Error{Kind: llm.Overloaded, Wait: 2 * time.Hour},
+		"no error of a model": errors.New("alien"),
 	}
 	for _, k := range []llm.Kind{llm.Quota, llm.Auth, llm.BadRequest, llm.ContextLength, llm.ContentFilter, llm.ReplayMiss} {
 		errs[string(k)] = &llm.Error{Kind: k, Wait: time.Second}
@@ -88,6 +87,19 @@ func TestErrorsAtOnce(t *testing.T) {
 			res, err := r.ask(t.Context(), hello())
 			if !errors.Is(err, want) || len(r.at) != 1 || time.Since(began) != 0 || res.WaitedMS != 0 {
 				t.Errorf("%v after %d calls in %v", err, len(r.at), time.Since(began))
+			}
+			r.settled(t)
+		})
+	}
+	for name, told := range map[string]error{"limited": after(61 * time.Minute), "busy": &llm.Error{Kind: llm.Overloaded, Wait: 2 * time.Hour}} {
+		bubble(t, "a wait of more than an hour, "+name, func(t *testing.T) {
+			r, began := limited(fails(told)), time.Now()
+			_, err := r.ask(t.Context(), hello())
+			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Quota || len(r.at) != 1 || time.Since(began) != 0 {
+				t.Errorf("%v after %d calls in %v, want a quota that is spent", err, len(r.at), time.Since(began))
+			}
+			if r.gate.reports[0].Pause != 0 {
+				t.Errorf("everybody is held back for %v", r.gate.reports[0].Pause)
 			}
 			r.settled(t)
 		})
@@ -158,6 +170,7 @@ func TestRateLimitHoldsEverybodyBack(t *testing.T) {
 				t.Fatalf("%+v", e)
 			}
 			r := limited(reply{err: e, takes: 100 * time.Millisecond}, ok())
+			r.o.FirstWait = 15 * time.Minute // as of one that has begun
 			res, err := r.ask(t.Context(), hello())
 			if err != nil {
 				t.Fatal(err)
@@ -383,14 +396,28 @@ func TestLaterOrSatOut(t *testing.T) {
 	}
 }
 
-// A refused first call is a call: from then on the attempt waits.
+// A first call that was refused has taken nothing: the attempt is given back if it
+// would have to wait for long. One that has had an answer waits.
 func TestRefusedFirstCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := limited(fails(after(2*time.Minute)), ok())
-		if _, err := r.ask(t.Context(), hello()); err != nil {
-			t.Errorf("got %v, want it sat out", err)
-		}
-	})
+	for name, made := range map[string]func(...reply) *rig{"alone": alone, "limited": limited} {
+		bubble(t, name, func(t *testing.T) {
+			r := made(fails(after(2*time.Minute)), ok(), fails(after(2*time.Minute)), ok())
+			_, err := r.ask(t.Context(), hello())
+			if e, isErr := errors.AsType[*llm.Error](err); !isErr || e.Kind != llm.Later || e.Wait != 2*time.Minute {
+				t.Fatalf("got %v, want it later", err)
+			}
+			time.Sleep(2 * time.Minute)
+			for range 2 {
+				if _, err := r.ask(t.Context(), hello()); err != nil {
+					t.Errorf("got %v, want it sat out", err)
+				}
+			}
+			if len(r.at) != 4 {
+				t.Errorf("%d calls", len(r.at))
+			}
+			r.settled(t)
+		})
+	}
 }
 
 func TestEndOfTheContext(t *testing.T) {
@@ -429,7 +456,7 @@ func TestEndOfTheContext(t *testing.T) {
 		r.settled(t)
 	})
 	bubble(t, "in a backoff", func(t *testing.T) {
-		r := limited(fails(&llm.Error{Kind: llm.Overloaded, Wait: time.Minute}), ok())
+		r := limited(fails(&llm.Error{Kind: llm.Overloaded, Wait: 30 * time.Second}), ok())
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(10*time.Second, cancel)
 		res, err := r.ask(ctx, hello())
@@ -441,7 +468,7 @@ func TestEndOfTheContext(t *testing.T) {
 	})
 	for name, made := range map[string]func(...reply) *rig{"alone": alone, "limited": limited} {
 		bubble(t, "a wait beyond a deadline is not begun, "+name, func(t *testing.T) {
-			want := after(time.Minute)
+			want := after(30 * time.Second)
 			r, began := made(fails(want), ok()), time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()

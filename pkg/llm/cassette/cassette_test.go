@@ -463,7 +463,7 @@ func TestErrorsAndAnswersOfOneCall(t *testing.T) {
 		model modelFunc
 		want  string
 	}{
-		{overloaded, "overloaded (HTTP 529 busy): unexpected EOF, {Kind:overloaded Status:529 Code:busy Message:unexpected EOF Wait:1s WaitFrom:retry-after Sent:true Err:<nil>}"},
+		{overloaded, "overloaded (HTTP 529 busy): unexpected EOF (come again in 1s), {Kind:overloaded Status:529 Code:busy Message:unexpected EOF Wait:1s WaitFrom:retry-after Sent:true Err:<nil>}"},
 		{says("first"), "first"},
 		{overloaded, "first"},
 		{says("second"), "second"},

@@ -176,7 +176,7 @@ func TestErrors(t *testing.T) {
 			"failure with a wait",
 			eval.Policy{Default: moves(t, `[{"fail":{"kind":"rate_limit","retry_after_ms":1500}}]`)},
 			llm.Error{Kind: llm.RateLimit, Wait: 1500 * time.Millisecond, WaitFrom: "retry_after"},
-			`rate_limit: the policy says so`,
+			`rate_limit: the policy says so (come again in 2s)`,
 		},
 		{
 			"failure without a wait",
