@@ -166,7 +166,9 @@ func TestTrialsBeginInTheOrderOfThePlan(t *testing.T) {
 	b.passes(js[0], 10)
 	b.out(b.queue, run.ID, 2)
 	// The dear one fails, and its next attempt comes before those that are new.
-	b.spend(js[1], 20, eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonStartTimeout})
+	b.sched.Between(func() {
+		b.spend(js[1], 20, eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonStartTimeout})
+	})
 	js = b.out(b.queue, run.ID, 3)
 	if again := js[2]; again.Ordinal != 1 || again.Attempt != 2 || again.Hold.MicroUSD != 60 {
 		t.Errorf("dispatched %+v, want the second attempt at trial 1", again)
@@ -254,6 +256,8 @@ func TestRunThatIsOutOfTime(t *testing.T) {
 	run := b.createCapped(eval.Budget{Time: limit}, 0, 5, agentCase("a", "paid", eval.Limits{}))
 	b.adopt(run)
 	js := b.out(b.queue, run.ID, 2)
+	b.queue.say(js[0], jobs.Claimed)
+	b.queue.say(js[1], jobs.Claimed)
 	time.Sleep(time.Until(run.Created.Add(limit)))
 	b.settles()
 	// One fails: nothing follows it any more.
@@ -268,6 +272,25 @@ func TestRunThatIsOutOfTime(t *testing.T) {
 	}
 }
 
+// What waits in the queue when the time is over begins no more, and holds nothing.
+func TestRunThatIsOutOfTimeBeginsNothing(t *testing.T) {
+	const limit = 1500 * time.Millisecond
+	b := setup(t, scheduler.Options{Window: 4})
+	run := b.createCapped(eval.Budget{Time: limit, MicroUSD: 1000}, 0, 9, agentCase("a", "paid", dollars(10)))
+	b.adopt(run)
+	js := b.out(b.queue, run.ID, 4)
+	b.queue.say(js[1], jobs.Claimed)
+	time.Sleep(time.Until(run.Created.Add(limit)))
+	b.eventually("what nobody has begun is taken back", func() bool { return b.ledger(run).Held.MicroUSD == 10 })
+	if !slices.Contains(b.queue.controls, eval.ControlPause) {
+		t.Error("workers were not told to begin nothing")
+	}
+	b.passes(js[1], 5)
+	if s := b.exhausted(run, eval.ShortOfTime); s.Counts.Pass != 1 || s.Counts.Unfinished != 8 {
+		t.Errorf("got %+v, want 1 pass and 8 unfinished", s.Counts)
+	}
+}
+
 // What there is to judge when the time is over is paid, and is judged.
 func TestJudgedRunThatIsOutOfTime(t *testing.T) {
 	const limit = 1500 * time.Millisecond
@@ -275,6 +298,8 @@ func TestJudgedRunThatIsOutOfTime(t *testing.T) {
 	run := b.createCapped(eval.Budget{Time: limit}, 0, 5, agentCase("a", "paid", eval.Limits{}, judged("paid")))
 	b.adopt(run)
 	js := b.out(b.queue, run.ID, 2)
+	b.queue.say(js[0], jobs.Claimed)
+	b.queue.say(js[1], jobs.Claimed)
 	time.Sleep(time.Until(run.Created.Add(limit)))
 	b.settles()
 	b.opens(js[0], 5)

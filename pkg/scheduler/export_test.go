@@ -10,5 +10,12 @@ func (s *Scheduler) Held(run string) int {
 	return len(r.outstanding)
 }
 
+// Between does something between two rounds.
+func (s *Scheduler) Between(do func()) {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	do()
+}
+
 // Remembered is how many waiting trials of a grading it keeps at most.
 const Remembered = remembered

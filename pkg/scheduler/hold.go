@@ -99,8 +99,7 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		}
 		hold := run.Hold(cell.Hold)
 		switch {
-		case !paid:
-		case money && hold.MicroUSD == 0:
+		case paid && money && hold.MicroUSD == 0:
 			report(fmt.Sprintf("nothing bounds what a trial of %s may cost; give it limits: {cost_usd: 0.10}, or {tokens: 50000}", c.ID))
 		case run.Budget.Tokens > 0 && hold.Tokens == 0:
 			report(fmt.Sprintf("nothing bounds how many tokens a trial of %s may take; give it limits: {tokens: 50000}", c.ID))

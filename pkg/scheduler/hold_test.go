@@ -195,7 +195,7 @@ func TestRepeatsThatTheBudgetAffords(t *testing.T) {
 			l := loaded(
 				agentCase("cheap", "paid", eval.Limits{CostMicroUSD: 100, Tokens: 10}),
 				agentCase("dear", "paid", eval.Limits{CostMicroUSD: 200, Tokens: 20}),
-				agentCase("own", "scripted", eval.Limits{}),
+				agentCase("own", "scripted", eval.Limits{Tokens: 1}),
 				eval.Case{ID: "script", Kind: eval.KindScript, Server: "s"},
 			)
 			l.Suite.Repeats = eval.Repeats{Min: 3, Max: 8, Fit: "budget"}

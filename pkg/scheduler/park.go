@@ -3,9 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-
-	"github.com/evalfarm/evalfarm/pkg/jobs"
-	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 // Park takes back what of a run and its grading waits in the queue, after the
@@ -33,16 +30,9 @@ func (s *Scheduler) Park(ctx context.Context, id string) error {
 		if err := s.reload(ctx, r); err != nil {
 			return fmt.Errorf("park run %s: %w", r.run.ID, err)
 		}
-		out := r.dispatched()
-		standings, err := r.queue.Audit(ctx, r.run.ID, r.jobs(out))
+		idle, err := s.idle(ctx, r)
 		if err != nil {
-			return away("park run "+r.run.ID, err)
-		}
-		var idle []store.Trial
-		for i, st := range standings {
-			if st == jobs.Queued {
-				idle = append(idle, out[i])
-			}
+			return fmt.Errorf("park run %s: %w", r.run.ID, err)
 		}
 		if err := s.store.TakeBack(ctx, r.run.ID, marks(idle)); err != nil {
 			return fmt.Errorf("park run %s: %w", r.run.ID, err)

@@ -64,6 +64,9 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 	}
 	if r.late() {
 		r.short, r.final = eval.ShortOfTime, true
+		if err := s.halt(ctx, r); err != nil {
+			return false, err
+		}
 	}
 	if r.judges != nil && !r.judges.over() {
 		return r.run.Control == eval.ControlRun && !r.late(), nil
@@ -122,7 +125,7 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 	if err := r.queue.Control(ctx, r.run.ID, now.Control); err != nil {
 		return away("pass on control "+string(now.Control), err)
 	}
-	r.run.Control = now.Control
+	r.run.Control, r.halted = now.Control, false
 	return nil
 }
 

@@ -91,6 +91,7 @@ type running struct {
 	// short is what the next hold did not fit, and final that it never will.
 	short    eval.Shortage
 	final    bool
+	halted   bool          // workers begin nothing more of it
 	followed time.Time     // when the control was last read
 	audited  time.Time     // when the store was last read
 	shown    time.Time     // when it was last told what the run is doing
