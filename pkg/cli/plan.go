@@ -89,6 +89,9 @@ func foresee(ctx context.Context, s forecast.Source, req scheduler.Request, slot
 	if err != nil {
 		return eval.Forecast{}, req, err
 	}
+	if problems := forecast.TooLittle(run, snap, of.Cases); len(problems) > 0 {
+		return eval.Forecast{}, req, &scheduler.BudgetError{Problems: problems}
+	}
 	past, err := forecast.Read(ctx, s, snap, of.Cases)
 	if err != nil {
 		return eval.Forecast{}, req, err
