@@ -26,7 +26,7 @@ test: setup ## run every test; on Debian as root it installs what they need
 # SQLite is Go code here, so the race detector slows every test with a store.
 race: ## run every test under the race detector
 	@scripts/setup.sh test race
-	$(GO) test -race -timeout 20m $(TESTFLAGS) ./...
+	$(GO) test -race -timeout 40m $(TESTFLAGS) ./...
 
 check: setup ## what to run before a commit: format, vet, staticcheck, tests
 	@unformatted="$$($(TOOL) gofumpt -l .)" || exit 1; \
