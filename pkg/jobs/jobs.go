@@ -94,8 +94,8 @@ const (
 
 // A Queue is the scheduler's side.
 type Queue interface {
-	// Enqueue puts attempts into the queue. A key that is there already is no
-	// error.
+	// Enqueue puts attempts into the queue, in order. A key that is there already is
+	// no error.
 	Enqueue(ctx context.Context, js []Job) error
 	// Delete takes attempts out that no worker holds. It is best effort.
 	Delete(ctx context.Context, js []Job) error

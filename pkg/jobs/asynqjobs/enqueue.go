@@ -28,13 +28,11 @@ const (
 	maxRetry = 50
 	// timeout is asynq's; ours decide.
 	timeout = 24 * time.Hour
-	// together is how many commands are under way at once where asynq takes them
-	// only one by one.
-	together = 64
 )
 
 // Enqueue implements [jobs.Queue]. A part of js may be in the queue when it
-// fails; enqueueing all again is right.
+// fails; enqueueing all again is right. They go one after the other, or they would
+// come out in another order.
 func (q *Queue) Enqueue(ctx context.Context, js []jobs.Job) error {
 	if len(js) == 0 {
 		return nil
@@ -50,30 +48,17 @@ func (q *Queue) Enqueue(ctx context.Context, js []jobs.Job) error {
 		}
 		tasks[i] = asynq.NewTaskWithHeaders(taskType, payload, q.o.Headers(j), asynq.TaskID(j.Key()))
 	}
-	client := q.client
-	if len(js) > 1 {
-		// asynq has no batches, but this client makes some of concurrent commands.
-		if batching, err := q.client.AutoPipeline(); err == nil {
-			client = batching
-		}
-	}
 	// A new one each time, because it remembers having registered the queue, which a
 	// wiped Redis does not.
-	queue := asynq.NewClientFromRedisClient(client)
+	queue := asynq.NewClientFromRedisClient(q.client)
 	return q.contact.watch(ctx, func() error {
-		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(together)
 		for i, task := range tasks {
-			g.Go(func() error {
-				_, err := queue.EnqueueContext(ctx, task,
-					asynq.Queue(q.keys.queue()), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
-				if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
-					return fmt.Errorf("enqueue %s: %w", js[i].Key(), err)
-				}
-				return nil
-			})
+			_, err := queue.EnqueueContext(ctx, task, asynq.Queue(q.keys.queue()), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
+			if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
+				return fmt.Errorf("enqueue %s: %w", js[i].Key(), err)
+			}
 		}
-		return g.Wait()
+		return nil
 	})
 }
 

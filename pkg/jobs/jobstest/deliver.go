@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,27 @@ func enqueueDelivers(t *testing.T, b *bench) {
 	b.must(stop())
 	if d := cmp.Diff(once(js), l.all()); d != "" {
 		t.Errorf("deliveries (-want +got):\n%s", d)
+	}
+}
+
+// enqueueOrders: what is first in a batch is begun first.
+func enqueueOrders(t *testing.T, b *bench) {
+	js := attempts(100)
+	b.must(b.farm.Enqueue(b.ctx, js[:60]))
+	b.must(b.farm.Enqueue(b.ctx, js[60:]))
+	var mu sync.Mutex
+	var got []int
+	seen := func() []int { mu.Lock(); defer mu.Unlock(); return slices.Clone(got) }
+	stop := b.serve(b.again(), 1, func(_ context.Context, j jobs.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, j.Ordinal)
+		return nil
+	})
+	b.eventually("all delivered", func() bool { return len(seen()) == len(js) })
+	b.must(stop())
+	if !slices.IsSorted(seen()) {
+		t.Errorf("delivered in the order %v", seen())
 	}
 }
 

@@ -55,6 +55,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Backend) {
 			test func(*testing.T, *bench)
 		}{
 			{"EnqueueDelivers", enqueueDelivers},
+			{"EnqueueOrders", enqueueOrders},
 			{"EnqueueTwice", enqueueTwice},
 			{"Delete", deletes},
 			{"Claim", claims},
