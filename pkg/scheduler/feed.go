@@ -40,9 +40,9 @@ func (s *Scheduler) fill(ctx context.Context, l *lane, runs []*running) error {
 	batches := make([]batch, len(runs))
 	for i, r := range runs {
 		batches[i] = newBatch(r)
-		if r.run.Capped() {
+		if r.run.Capped() || r.run.Budget.Time > 0 {
 			// What waits in the queue holds money that nobody spends, and is charged if
-			// the queue is lost.
+			// the queue is lost. It is taken back when the time is over.
 			batches[i].most = max(3*l.slots/2, 4)
 		}
 	}
