@@ -13,13 +13,18 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
 
-// Bounds of what is asked of the engine. A daemon that hangs holds nobody for
-// longer.
-const (
-	askTime    = 10 * time.Second
-	removeTime = 20 * time.Second // docker waits up to 10 s for a process that will not die
-	pullTime   = 15 * time.Minute // of gigabytes, over a slow line
-)
+// patience is how long the engine may take to answer. A daemon that hangs holds
+// nobody for longer.
+const patience = 10 * time.Second
+
+// pullTime bounds the fetching of an image: of gigabytes, over a slow line.
+const pullTime = 15 * time.Minute
+
+func (e *Engine) askTime() time.Duration { return cmp.Or(e.o.Patience, patience) }
+
+// removeTime is longer: docker alone waits up to 10 s for a process that does not
+// die.
+func (e *Engine) removeTime() time.Duration { return 2 * e.askTime() }
 
 // maxAnswer bounds an answer in bytes; the labels of an image are its maker's.
 const maxAnswer = 8 << 20
@@ -59,7 +64,7 @@ func (e *Engine) ask(ctx context.Context, limit time.Duration, args ...string) (
 
 // answers says whether the engine answers at all.
 func (e *Engine) answers(ctx context.Context) error {
-	_, err := e.ask(ctx, askTime, "ps", "-q", "--filter", "name=evalfarm-nobody")
+	_, err := e.ask(ctx, e.askTime(), "ps", "-q", "--filter", "name=evalfarm-nobody")
 	return err
 }
 

@@ -167,7 +167,7 @@ func (c *Container) Fate() Fate {
 
 // ask asks the engine what became of the container.
 func (c *Container) ask(ctx context.Context) Fate {
-	said, err := c.engine.ask(ctx, askTime, "container", "inspect", c.name)
+	said, err := c.engine.ask(ctx, c.engine.askTime(), "container", "inspect", c.name)
 	var found []struct {
 		State struct {
 			Status    string

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
@@ -21,6 +22,9 @@ type Options struct {
 	// Owner marks containers as those of a worker; see wire.NewMark. Empty means
 	// no mark, and then nobody sweeps them.
 	Owner string
+	// Patience is how long the engine may take to answer, and twice that to remove a
+	// container; fetching an image is another matter. Zero means 10 s.
+	Patience time.Duration
 	// Logger hears what could not be removed. Nil means nobody does.
 	Logger *slog.Logger
 }

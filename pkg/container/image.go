@@ -97,7 +97,7 @@ var refused = regexp.MustCompile(`(?i)not found|manifest unknown|name unknown|de
 
 // inspectImage looks for an image; without an ID there is none.
 func (e *Engine) inspectImage(ctx context.Context, ref string) (Image, error) {
-	said, err := e.ask(ctx, askTime, "image", "inspect", ref)
+	said, err := e.ask(ctx, e.askTime(), "image", "inspect", ref)
 	if err != nil {
 		switch {
 		case ctx.Err() != nil:

@@ -22,7 +22,7 @@ func (e *Engine) remove(ctx context.Context, name string) {
 
 // removeAll kills and removes containers with their unnamed volumes.
 func (e *Engine) removeAll(ctx context.Context, names ...string) error {
-	_, err := e.ask(ctx, removeTime, append([]string{"rm", "--force", "--volumes"}, names...)...)
+	_, err := e.ask(ctx, e.removeTime(), append([]string{"rm", "--force", "--volumes"}, names...)...)
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no such container") {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (e *Engine) Sweep(ctx context.Context, prefix string) (int, error) {
 		return 0, nil
 	}
 	fail := func(err error) (int, error) { return 0, fmt.Errorf("sweep containers of dead owners: %w", err) }
-	listed, err := e.ask(ctx, askTime, "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+hostLabel+"="+e.host)
+	listed, err := e.ask(ctx, e.askTime(), "ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+hostLabel+"="+e.host)
 	if err != nil {
 		return fail(err)
 	}
@@ -62,7 +62,7 @@ func (e *Engine) Sweep(ctx context.Context, prefix string) (int, error) {
 		return 0, nil
 	}
 	// One that has ended meanwhile makes this fail, and the others are told anyway.
-	said, err := e.ask(ctx, askTime, append([]string{"container", "inspect"}, ids...)...)
+	said, err := e.ask(ctx, e.askTime(), append([]string{"container", "inspect"}, ids...)...)
 	var found []struct {
 		ID     string `json:"Id"`
 		Config struct{ Labels map[string]string }

@@ -11,17 +11,22 @@ import (
 )
 
 // runOwner is a worker that opens a server, says so and then does nothing. It is
-// killed. Its arguments are its name, the server's mode and optionally "guarded".
+// killed. Its arguments are its name, the server's mode and optionally "guarded",
+// or "image" for a server in a container.
 func runOwner(args []string) {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
 	o := client.Options{Environ: os.Environ(), Owner: args[0]}
-	if len(args) > 2 {
+	server := eval.Server{Command: []string{self, "hostile", args[1]}}
+	switch {
+	case len(args) > 2 && args[2] == "guarded":
 		o.GuardCommand = []string{self, "guard"}
+	case len(args) > 2:
+		server = eval.Server{Command: []string{args[1]}, Container: eval.Container{Image: "hostile"}}
 	}
-	s, err := client.NewOpener(o).Open(context.Background(), client.Spec{Name: "owned", Dir: "/", Server: eval.Server{Command: []string{self, "hostile", args[1]}}})
+	s, err := client.NewOpener(o).Open(context.Background(), client.Spec{Name: "owned", Dir: "/", Server: server})
 	if err != nil {
 		panic(err)
 	}
