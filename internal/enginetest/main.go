@@ -238,16 +238,13 @@ func (d Daemon) run(args []string) int {
 	said.Wait()
 	_ = cmd.Wait()
 	c.Status, c.ExitCode = "exited", cmd.ProcessState.ExitCode()
-	if i.OutOfMemory {
-		c.ExitCode, c.OutOfMemory = 137, true
+	if c.ExitCode < 0 || i.OutOfMemory {
+		c.ExitCode, c.OutOfMemory = 137, i.OutOfMemory
 	}
 	d.locked(func() {
 		if slices.Contains(d.names(containers), c.Name) { // else it was removed meanwhile
 			_ = d.write(containers, c.Name, c)
 		}
 	})
-	if c.ExitCode < 0 {
-		return 137
-	}
 	return c.ExitCode
 }

@@ -74,7 +74,8 @@ func (c *Container) Name() string { return c.name }
 func (c *Container) Args() []string {
 	s, box := c.spec, c.spec.Container
 	args := []string{
-		c.path, "run", "--name=" + c.name, "--interactive", "--init", "--pull=never",
+		c.path, "run", "--name=" + c.name, "--interactive", "--pull=never",
+		"--stop-timeout=0", // rm kills at once; who was asked nicely was asked by Process.Stop
 		"--network=" + cmp.Or(box.Network, eval.NetworkNone),
 		"--cap-drop=ALL", "--security-opt=no-new-privileges", "--pids-limit=" + strconv.Itoa(maxProcesses),
 		"--log-driver=none", // what it says goes to us; a copy on disk would have no bound
@@ -127,6 +128,9 @@ const (
 	// FateMemory: the kernel killed it, because it wanted more memory than it may
 	// have.
 	FateMemory Fate = "memory"
+	// FateKilled: it was killed from outside, and not by us. That may be for its
+	// memory too: not every engine is told why.
+	FateKilled Fate = "killed"
 	// FateNotStarted: the engine refused to start it, or could not.
 	FateNotStarted Fate = "not started"
 	// FateRuns: the server lives, and only the line to it is cut.
@@ -165,6 +169,9 @@ func (c *Container) Fate() Fate {
 	}
 }
 
+// killedCode is the exit code of a process that SIGKILL ended.
+const killedCode = 128 + 9
+
 // ask asks the engine what became of the container.
 func (c *Container) ask(ctx context.Context) Fate {
 	said, err := c.engine.ask(ctx, c.engine.askTime(), "container", "inspect", c.name)
@@ -173,6 +180,7 @@ func (c *Container) ask(ctx context.Context) Fate {
 			Status    string
 			Running   bool
 			OOMKilled bool
+			ExitCode  int
 		}
 	}
 	switch {
@@ -190,6 +198,8 @@ func (c *Container) ask(ctx context.Context) Fate {
 		return FateRuns
 	case state.Status == "created" || state.Status == "initialized" || state.Status == "configured":
 		return FateNotStarted
+	case state.ExitCode == killedCode:
+		return FateKilled
 	}
 	return FateEnded
 }

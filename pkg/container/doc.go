@@ -10,6 +10,10 @@
 // the command has ended, whatever ended it ([Container.End]); its labels say
 // whose it is, so that [Engine.Sweep] finds it when its worker was killed.
 //
+// There is no init process beside the server: with one, a program that is not in
+// the image would look like a server that ends at once, and podman has none unless
+// one more package is installed.
+//
 // What is in a container is hostile. It has no network unless the suite gives it
 // one, no capabilities, no way to more privileges, no log that could fill a disk,
 // a bound on its processes, and sees the mounts that the suite names. Its root file

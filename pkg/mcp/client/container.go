@@ -70,13 +70,12 @@ func (s *Session) containerFate() (reason eval.Reason, detail string, ok bool) {
 	if s.box == nil {
 		return "", "", false
 	}
+	limit := cmp.Or(s.spec.Server.Container.Memory, "that of the machine")
 	switch s.box.Fate() {
 	case container.FateMemory:
-		limit := s.spec.Server.Container.Memory
-		if limit == "" {
-			limit = "that of the machine"
-		}
 		return eval.ReasonServerCrashed, "the container ran out of memory (limit: " + limit + ") and the server was killed", true
+	case container.FateKilled:
+		return eval.ReasonServerCrashed, "the server was killed (SIGKILL), perhaps because it ran out of memory (limit: " + limit + ")", true
 	case container.FateNotStarted:
 		return eval.ReasonStartFailed, "the container was not started", true
 	case container.FateRuns:

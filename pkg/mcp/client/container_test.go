@@ -2,13 +2,15 @@ package client_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -120,7 +122,7 @@ func TestContainer(t *testing.T) {
 	}
 	run := asked(t, d, "run")
 	for _, want := range []string{
-		"--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--pids-limit=", "--log-driver=none", "--pull=never", "--init",
+		"--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--pids-limit=", "--log-driver=none", "--pull=never", "--stop-timeout=0",
 		"--memory=64m", "--cpus=0.5", "--user=1000:1000", "--label=evalfarm.owner=farm/worker@", "--env=TOKEN --env=TZ sha256:0001 calls",
 		"--mount=type=bind,source=/tmp,target=/in,readonly ", "--mount=type=bind,source=/dev/null,target=/out ",
 	} {
@@ -264,12 +266,14 @@ func TestContainerDies(t *testing.T) {
 	tests := []struct {
 		name   string
 		image  enginetest.Image
+		do     string // of the server; empty means that it crashes
 		cut    string
 		reason eval.Reason
 		detail string
 	}{
 		{name: "it crashes", reason: eval.ReasonServerCrashed, detail: "the server ended with exit status 7; stderr ends with: panic: boom"},
 		{name: "it takes too much memory", image: enginetest.Image{OutOfMemory: true}, reason: eval.ReasonServerCrashed, detail: "ran out of memory"},
+		{name: "somebody kills it", do: "killed", reason: eval.ReasonServerCrashed, detail: "was killed (SIGKILL), perhaps because it ran out of memory (limit: that of the machine)"},
 		{name: "the engine goes away", cut: enginetest.Down, reason: eval.ReasonUnreachable, detail: "the engine does not answer"},
 	}
 	for _, tt := range tests {
@@ -283,7 +287,7 @@ func TestContainerDies(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out := do(t.Context(), attach(t, s), "crash")
+			out := do(t.Context(), attach(t, s), cmp.Or(tt.do, "crash"))
 			if out.Reason != tt.reason || !strings.Contains(out.Detail, tt.detail) {
 				t.Errorf("got %s (%s), want %s (%s)", out.Reason, out.Detail, tt.reason, tt.detail)
 			}
@@ -368,18 +372,15 @@ func TestContainerEngineHangs(t *testing.T) {
 	}
 }
 
-// TestContainerOwnerKilled: kill -9 of a worker leaves containers, which the next
-// worker of the farm removes, and only those.
-func TestContainerOwnerKilled(t *testing.T) {
-	t.Parallel()
-	d, o := engine(t)
+// startOwner starts a worker with a server and gives what kills it.
+func startOwner(t *testing.T, environ []string, args ...string) (kill func()) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const farm = "farm-of-" + "TestContainerOwnerKilled/"
-	owner := exec.Command(self, "owner", farm+"w1", "ignore-term", "image")
-	owner.Env = append(o.Environ, "GOCOVERDIR="+os.Getenv("GOCOVERDIR"))
+	owner := exec.Command(self, append([]string{"owner"}, args...)...)
+	owner.Env = append(slices.Clip(environ), "GOCOVERDIR="+os.Getenv("GOCOVERDIR"))
 	owner.Stderr = os.Stderr
 	out, err := owner.StdoutPipe()
 	if err != nil {
@@ -388,12 +389,27 @@ func TestContainerOwnerKilled(t *testing.T) {
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = owner.Wait() }()
-	defer func() { _ = owner.Process.Kill() }()
-	var said strings.Builder
-	for in := bufio.NewScanner(out); in.Scan() && in.Text() != "ready"; {
-		fmt.Fprintln(&said, in.Text())
+	kill = sync.OnceFunc(func() {
+		_ = owner.Process.Kill()
+		_ = owner.Wait()
+	})
+	t.Cleanup(kill)
+	in := bufio.NewScanner(out)
+	for in.Scan() && in.Text() != "ready" {
 	}
+	if in.Text() != "ready" {
+		t.Fatal("the owner opened no server")
+	}
+	return kill
+}
+
+// TestContainerOwnerKilled: kill -9 of a worker leaves containers, which the next
+// worker of the farm removes, and only those.
+func TestContainerOwnerKilled(t *testing.T) {
+	t.Parallel()
+	d, o := engine(t)
+	const farm = "farm-of-TestContainerOwnerKilled/"
+	kill := startOwner(t, o.Environ, farm+"w1", "ignore-term", "hostile", "docker")
 	all := d.Containers()
 	if len(all) != 1 || !alive(all[0].PID) {
 		t.Fatalf("got containers %+v, want one that lives", all)
@@ -423,10 +439,7 @@ func TestContainerOwnerKilled(t *testing.T) {
 	if got := d.Containers(); len(got) != 1 || !alive(all[0].PID) {
 		t.Fatalf("with a living owner got containers %+v, want it left alone", got)
 	}
-	if err := owner.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = owner.Wait()
+	kill()
 	sweep("another farm/")
 	if got := d.Containers(); len(got) != 1 {
 		t.Fatalf("another farm's worker left containers %+v, want it left alone", got)
