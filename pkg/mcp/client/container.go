@@ -58,8 +58,14 @@ func (o *Opener) reap(ctx context.Context) {
 		return
 	}
 	o.reaped.Do(func() {
-		if n, err := o.engine.Sweep(ctx, o.o.Orphans); ctx.Err() == nil && (err != nil || n > 0) {
-			o.log.WarnContext(ctx, "sweep containers of dead workers", "removed", n, "error", err)
+		n, err := o.engine.Sweep(ctx, o.o.Orphans)
+		switch {
+		case err != nil:
+			// Most workers start no container, so an engine that does not answer is no
+			// trouble yet.
+			o.log.InfoContext(ctx, "sweep containers of dead workers", "error", err)
+		case n > 0:
+			o.log.WarnContext(ctx, "sweep containers of dead workers", "removed", n)
 		}
 	})
 }
