@@ -113,6 +113,9 @@ func (c Container) alive() bool {
 	return c.Status == "running" && err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
+// kill ends all processes of a container, which are one session and group.
+func (c Container) kill() { _ = syscall.Kill(-c.PID, syscall.SIGKILL) }
+
 // Asked lists the argument vectors of all commands so far, each as one line.
 func (d Daemon) Asked() []string {
 	content, err := os.ReadFile(filepath.Join(d.Dir, "asked"))
@@ -126,7 +129,7 @@ func (d Daemon) Asked() []string {
 func (d Daemon) Kill() {
 	for _, c := range d.Containers() {
 		if c.alive() {
-			_ = syscall.Kill(c.PID, syscall.SIGKILL)
+			c.kill()
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (d Daemon) inspectImage(ref string) {
 		fmt.Println("[]")
 		fail(exitNotFound, "No such image: %s", ref)
 	}
-	print([]map[string]any{{"Id": i.ID, "RepoDigests": i.Digests}})
+	answer([]map[string]any{{"Id": i.ID, "RepoDigests": i.Digests}})
 }
 
 func (d Daemon) ps(args []string) {
@@ -141,13 +141,13 @@ func (d Daemon) inspect(names []string) {
 			"State": map[string]any{"Status": status, "Running": running, "OOMKilled": c.OutOfMemory, "ExitCode": c.ExitCode},
 		})
 	}
-	print(found)
+	answer(found)
 	if missing != "" {
 		fail(exitNotFound, "No such container: %s", missing)
 	}
 }
 
-func print(v any) {
+func answer(v any) {
 	if err := json.NewEncoder(os.Stdout).Encode(v); err != nil {
 		fail(exitEngine, "%s", err)
 	}
@@ -169,7 +169,7 @@ func (d Daemon) remove(args []string) {
 			continue
 		}
 		for c.alive() {
-			_ = syscall.Kill(c.PID, syscall.SIGKILL)
+			c.kill()
 			time.Sleep(time.Millisecond)
 		}
 		d.locked(func() { _ = os.Remove(d.path(containers, name)) })

@@ -165,16 +165,13 @@ func TestReserved(t *testing.T) {
 
 // started starts the hostile end of a container: a process that nothing but rm
 // ends.
-func started(t *testing.T, d enginetest.Daemon, e *container.Engine) *container.Container {
+func started(t *testing.T, d enginetest.Daemon, o container.Options) (*container.Engine, *container.Container) {
 	t.Helper()
+	e := container.New(o)
 	if err := d.Add("a", enginetest.Image{ID: "1", Entrypoint: []string{"/bin/sleep", "600"}}); err != nil {
 		t.Fatal(err)
 	}
-	image, err := e.Image(t.Context(), "run", "a", eval.PullNever)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := e.Container(container.Spec{Server: "s", For: "f", Image: image})
+	c, err := e.Container(container.Spec{Server: "s", For: "f", Image: container.Image{ID: "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +187,23 @@ func started(t *testing.T, d enginetest.Daemon, e *container.Engine) *container.
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	return c
+	return e, c
+}
+
+// TestFate: the engine's command was killed, and the server lives.
+func TestFate(t *testing.T) {
+	d, o := engine(t, "docker")
+	_, c := started(t, d, o)
+	if got := c.Fate(); got != container.FateUnknown {
+		t.Errorf("got the fate %q before the end, want that nobody knows", got)
+	}
+	c.End(true)
+	if got := c.Fate(); got != container.FateRuns {
+		t.Errorf("got the fate %q, want that the server lived on", got)
+	}
+	if left := d.Containers(); len(left) != 0 {
+		t.Errorf("got containers %+v, want none", left)
+	}
 }
 
 // TestRemoveHangs: an engine that does not remove a container holds nobody for
@@ -199,19 +212,16 @@ func TestRemoveHangs(t *testing.T) {
 	for _, mended := range []bool{true, false} {
 		name := map[bool]string{true: "for a while", false: "for ever"}[mended]
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var log bytes.Buffer
 			d, o := engine(t, "docker")
-			o.Patience, o.Logger = 500*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))
-			e := container.New(o)
-			c := started(t, d, e)
+			o.Patience, o.Logger = 1500*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))
+			e, c := started(t, d, o)
 			if err := d.Break(enginetest.HangRemove); err != nil {
 				t.Fatal(err)
 			}
-			c.End(true)
-			if got := c.Fate(); got != container.FateRuns {
-				t.Errorf("got the fate %q, want that the server lives on", got)
-			}
-			if !strings.Contains(log.String(), c.Name()) || !strings.Contains(log.String(), "no answer within 1s") {
+			c.End(false)
+			if !strings.Contains(log.String(), c.Name()) || !strings.Contains(log.String(), "no answer within 3s") {
 				t.Errorf("got the log %q, want what could not be removed and why", log.String())
 			}
 			if mended {

@@ -156,7 +156,9 @@ func TestContainerIsRemoved(t *testing.T) {
 		{name: "oversize", mode: "calls", end: func(t *testing.T, s *client.Session, _ enginetest.Container) {
 			do(t.Context(), attach(t, s), "huge", "n", 20<<20)
 		}, reason: eval.ReasonOversize},
-		{name: "the engine's command is killed", mode: "ignore-eof", end: func(t *testing.T, _ *client.Session, c enginetest.Container) {
+		{name: "the engine's command is killed", mode: "ignore-eof", end: func(t *testing.T, s *client.Session, c enginetest.Container) {
+			// What it says last is said: a pipe that nobody reads would kill it.
+			eventually(t, func() bool { return strings.Contains(s.Stderr(), "notifications/initialized") })
 			if err := syscall.Kill(c.Command, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -394,13 +396,13 @@ func startOwner(t *testing.T, environ []string, args ...string) (kill func()) {
 		_ = owner.Wait()
 	})
 	t.Cleanup(kill)
-	in := bufio.NewScanner(out)
-	for in.Scan() && in.Text() != "ready" {
+	for in := bufio.NewScanner(out); in.Scan(); {
+		if in.Text() == "ready" {
+			return kill
+		}
 	}
-	if in.Text() != "ready" {
-		t.Fatal("the owner opened no server")
-	}
-	return kill
+	t.Fatal("the owner opened no server")
+	return nil
 }
 
 // TestContainerOwnerKilled: kill -9 of a worker leaves containers, which the next
