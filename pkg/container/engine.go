@@ -83,6 +83,12 @@ func (e *Engine) locate() (string, error) {
 	return "", &Error{Detail: "a server with an image needs docker or podman, and neither is on PATH; install one, or name it with --container-engine"}
 }
 
+// found says whether there is an engine.
+func (e *Engine) found() bool {
+	_, err := e.find()
+	return err == nil
+}
+
 // engineError makes what an engine's command says on stderr a part of an error.
 func engineError(doing string, err error, passing bool) error {
 	if known, ok := errors.AsType[*Error](err); ok {

@@ -163,8 +163,8 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-// started starts the hostile end of a container: a process that nothing but rm
-// ends.
+// started starts a container that nothing but rm ends, and kills the engine's
+// command.
 func started(t *testing.T, d enginetest.Daemon, o container.Options) (*container.Engine, *container.Container) {
 	t.Helper()
 	e := container.New(o)

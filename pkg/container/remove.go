@@ -49,7 +49,7 @@ func (e *Engine) Close() {
 // it was started, by a process that counts processes as we do: of others nobody can
 // tell here whether they live. Without an engine there is nothing to sweep.
 func (e *Engine) Sweep(ctx context.Context, prefix string) (int, error) {
-	if _, none := e.find(); none != nil || e.host == "" {
+	if !e.found() || e.host == "" {
 		return 0, nil
 	}
 	fail := func(err error) (int, error) { return 0, fmt.Errorf("sweep containers of dead owners: %w", err) }

@@ -88,6 +88,7 @@ func (s *Session) containerFate() (reason eval.Reason, detail string, ok bool) {
 		return eval.ReasonFarm, "the command of the container engine ended, and the server did not", true
 	case container.FateNoEngine, container.FateUnknown: // it has ended, and the engine takes its time
 		return eval.ReasonUnreachable, "the command of the container engine ended, and the engine does not answer", true
+	case container.FateEnded:
 	}
 	return "", "", false
 }

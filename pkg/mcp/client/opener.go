@@ -147,7 +147,7 @@ func (o *Opener) Open(ctx context.Context, spec Spec) (*Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		dial = containerOf(image)
+		dial = containerOf(image) //nolint:contextcheck // a session does not end with ctx
 	}
 	select { // only processes compete for CPU
 	case o.slots <- struct{}{}:
