@@ -20,9 +20,9 @@ var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
 	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25",
 	// First: contracts and pure rules.
-	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire pkg/telemetry pkg/llm pkg/limit pkg/price",
+	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.
-	"pkg/similar pkg/meter",
+	"pkg/similar pkg/meter pkg/container",
 	// Third: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +

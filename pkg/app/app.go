@@ -50,6 +50,9 @@ type Config struct {
 	// Guard is the argument vector that makes this executable a guard of a
 	// server's process group.
 	Guard []string
+	// ContainerEngine is the path or the name of the command that runs servers
+	// with an image. Empty means docker, else podman, on the PATH of Environ.
+	ContainerEngine string
 	// Version of this evalfarm.
 	Version string
 	// Logger for what nobody else is told. Nil discards.
@@ -142,6 +145,7 @@ func (c Config) sessions(farm, worker string) *client.Pool {
 	}
 	return client.NewPool(client.NewOpener(client.Options{
 		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: farm + "/" + worker, Logger: c.logger(),
+		Orphans: farm + "/", ContainerEngine: c.ContainerEngine,
 	}), 0)
 }
 

@@ -94,7 +94,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 			c.logger().WarnContext(base, "park", "run", run, "error", err)
 		}
 	}
-	pool.Close()
+	pool.Close() //nolint:contextcheck // what is left is removed after the end, too
 	stop()
 	if failed := g.Wait(); failed != nil && !errors.Is(err, failed) {
 		err = errors.Join(err, failed)

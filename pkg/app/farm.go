@@ -171,7 +171,7 @@ func Work(ctx context.Context, c WorkerConfig) error {
 		return work(working, hands)
 	})
 	err = g.Wait()
-	pool.Close()
+	pool.Close() //nolint:contextcheck // what is left is removed after the end, too
 	return err
 }
 

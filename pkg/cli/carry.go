@@ -35,6 +35,7 @@ type carrying struct {
 	quiet    bool
 	json     bool
 	outputs  []string
+	engine   string
 }
 
 func (f *carrying) add(cmd *cobra.Command) {
@@ -46,6 +47,7 @@ func (f *carrying) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.lease, "lease", 45*time.Second, "how long a worker may be silent before its trial is tried again")
 	flags.DurationVar(&f.grace, "grace", 10*time.Second, "how long running trials may go on after Ctrl-C")
 	flags.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, tty, plain or none")
+	f.addEngine(cmd)
 	flags.BoolVar(&f.failFast, "fail-fast", false, "cancel the run at the first trial that fails")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdict, no progress")
 	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON document")
@@ -56,6 +58,7 @@ func (f *carrying) add(cmd *cobra.Command) {
 func (f *carrying) config(c *command) (app.Config, error) {
 	conf := c.config()
 	conf.Slots, conf.JudgeSlots, conf.Lease, conf.Grace = f.slots, f.judges, f.lease, f.grace
+	conf.ContainerEngine = f.containerEngine(c.env)
 	var err error
 	conf.Broker, err = f.brokerOptions(c)
 	return conf, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/evalfarm/evalfarm/internal/enginetest"
 	"github.com/evalfarm/evalfarm/pkg/cli"
 )
 
@@ -22,6 +23,10 @@ import (
 // which is how tests start, signal and kill real processes of it, and how those
 // start their servers and guards.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "docker" {
+		enginetest.Main()
+		return
+	}
 	self, err := os.Executable()
 	if err == nil && filepath.Base(self) == "evalfarm" {
 		os.Exit(cli.Main(cli.World()))
@@ -59,6 +64,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"alike":    alike,
 			"ask":      ask,
+			"engine":   engine,
 			"exits":    wantExit,
 			"waitport": waitPort,
 		},

@@ -44,6 +44,7 @@ worker's own environment: NAME, or the file named by NAME_FILE.`,
 	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
 	flags.IntVar(&f.judges, "judge-slots", 0, "trials judged at once (default: as many as --slots)")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running trials may go on after SIGTERM")
+	f.addEngine(cmd)
 	f.broker = "embedded"
 	return cmd
 }

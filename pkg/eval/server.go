@@ -7,7 +7,8 @@ import "time"
 // references, which only the worker resolves.
 type Server struct {
 	// Command is the argument vector of a stdio server. "evalfarm" as its first
-	// word means the running executable.
+	// word means the running executable. In a container it is what is given to the
+	// image, and may be empty.
 	Command []string `json:"command,omitempty"`
 	// URL of an HTTP server.
 	URL string `json:"url,omitempty"`
@@ -37,8 +38,8 @@ type Server struct {
 	// UnderTest makes a crash of this server the agent's failure instead of an
 	// error. Script and catalog cases always test their server.
 	UnderTest bool `json:"under_test,omitempty"`
-	// Image is a container image to run the command in.
-	Image string `json:"image,omitempty"`
+	// Container to run the server in. Its zero value means none.
+	Container Container `json:"container,omitzero"`
 }
 
 // A Transport is how MCP messages travel to a URL.

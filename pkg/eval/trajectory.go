@@ -193,12 +193,19 @@ type RPCError struct {
 	Data    JSON   `json:"data,omitempty"`
 }
 
-// ServerInfo is what a server said at initialize.
+// ServerInfo is what a server said at initialize, and the image that it was
+// started from.
 type ServerInfo struct {
 	Name     string `json:"name,omitempty"`
 	Version  string `json:"version,omitempty"`
 	Protocol string `json:"protocol,omitempty"`
 	Profile  string `json:"profile,omitempty"`
+	// Image of a server in a container, as the suite names it.
+	Image string `json:"image,omitempty"`
+	// ImageDigest is the "sha256:…" of the image that was started: that of its
+	// registry, else the engine's own id. It is no part of Trajectory.Hash, since
+	// engines number an image that came from no registry each in its own way.
+	ImageDigest string `json:"image_digest,omitempty"`
 }
 
 // A Listing summarizes the tools of a server.

@@ -104,6 +104,7 @@ func (p *page) result(t Trial) {
 		p.value(2, part{}, why, 3)
 	}
 	p.fact("server", join(res.Server.Name, res.Server.Version, res.Server.Protocol, label("profile", res.Server.Profile)))
+	p.fact("image", join(res.Server.Image, res.Server.ImageDigest))
 	times := res.Times
 	p.fact("time", join(label("total", duration(times.TotalMS)), label("queue", duration(times.QueueMS)),
 		label("server start", duration(times.ServerStartMS)), label("tools", duration(times.ToolMS))))

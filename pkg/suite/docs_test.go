@@ -45,11 +45,13 @@ func TestSuitesOfTheDocs(t *testing.T) {
 	}
 }
 
-var partFenceRE = regexp.MustCompile("(?ms)^```yaml\n((?:models|budget):.*?)^```$")
+var partFenceRE = regexp.MustCompile("(?ms)^```yaml\n((?:models|budget|servers):.*?)^```$")
 
-// So do the models and the budgets that the docs show, in a suite around them.
+var firstServerRE = regexp.MustCompile(`^servers:\s+([a-z]+):`)
+
+// So do the models, the budgets and the servers that the docs show, in a suite around them.
 func TestPartsOfSuitesOfTheDocs(t *testing.T) {
-	for file, least := range map[string]int{"models.md": 4, "suite.md": 1} {
+	for file, least := range map[string]int{"models.md": 4, "suite.md": 3} {
 		text, err := os.ReadFile("../../docs/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +62,9 @@ func TestPartsOfSuitesOfTheDocs(t *testing.T) {
 		}
 		for _, m := range found {
 			around := head + "cases: [{id: a, prompt: x, model: claude, " + checked + "}]\n"
-			if !strings.HasPrefix(m[1], "models:") {
+			if first := firstServerRE.FindStringSubmatch(m[1]); first != nil {
+				around = "version: 1\ncases: [{id: a, server: " + first[1] + ", call: t}]\n"
+			} else if !strings.HasPrefix(m[1], "models:") {
 				around += "models: {claude: {provider: anthropic, model: x}}\n"
 			}
 			loaded := load(t, map[string]string{"suite.yaml": around + m[1]}, options())

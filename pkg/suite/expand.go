@@ -220,7 +220,7 @@ func talksTo(c eval.Case, s *eval.Suite) (command, url bool) {
 	}
 	for _, n := range names {
 		server := s.Servers[n]
-		command = command || len(server.Command) > 0
+		command = command || server.URL == ""
 		url = url || server.URL != ""
 	}
 	return command, url

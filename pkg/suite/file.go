@@ -91,8 +91,31 @@ type serverFile struct {
 	Isolation isolation `yaml:"isolation,omitempty"`
 	// In agent cases, make a crash of this server the agent's failure instead of an error.
 	UnderTest bool `yaml:"under_test,omitempty"`
-	// Container image to run the command in.
-	Image string `yaml:"image,omitempty"`
+	// Container image to run the server in, best with its digest: name@sha256:…. The command, if there is one, is given to the image.
+	Image imageRef `yaml:"image,omitempty"`
+	// Files and folders of the worker's machine inside the container.
+	Mounts []mountFile `yaml:"mounts,omitempty"`
+	// Network of the container: none (the default), or the name of a network of the engine, such as bridge.
+	Network networkName `yaml:"network,omitempty"`
+	// Most memory of the container, such as 512m or 2g. Default: no bound.
+	Memory memorySize `yaml:"memory,omitempty"`
+	// How many processors the container may keep busy. Default: all.
+	CPUs processors `yaml:"cpus,omitempty"`
+	// User inside the container: a name or a number, optionally with :GROUP. Default: what the image says.
+	User containerUser `yaml:"user,omitempty"`
+	// When the image is fetched: missing (the default), always (once for each run and worker) or never.
+	Pull pull `yaml:"pull,omitempty"`
+}
+
+// A file or folder of the worker's machine inside a container.
+type mountFile struct {
+	strictyaml.At
+	// Where it is, absolute or relative to the suite file.
+	Source string `yaml:"source"`
+	// Absolute path inside the container.
+	Target mountTarget `yaml:"target"`
+	// Whether the server can only read it. Default true.
+	ReadOnly *bool `yaml:"read_only,omitempty"`
 }
 
 // One value of an axis and what choosing it sets.

@@ -19,6 +19,12 @@ func hash(s *eval.Suite) string {
 		if filepath.IsAbs(server.Dir) {
 			server.Dir = ""
 		}
+		server.Container.Mounts = slices.Clone(server.Container.Mounts)
+		for i := range server.Container.Mounts {
+			if m := &server.Container.Mounts[i]; filepath.IsAbs(m.Source) {
+				m.Source = ""
+			}
+		}
 		content.Servers[name] = server
 	}
 	content.Axes = slices.Clone(s.Axes)

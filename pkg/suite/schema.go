@@ -167,6 +167,18 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
 	case reflect.TypeFor[rule]():
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: rulePattern})
+	case reflect.TypeFor[imageRef]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: imagePattern})
+	case reflect.TypeFor[networkName]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: networkPattern})
+	case reflect.TypeFor[memorySize]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: memoryPattern})
+	case reflect.TypeFor[containerUser]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: userPattern})
+	case reflect.TypeFor[mountTarget]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: targetPattern})
+	case reflect.TypeFor[processors]():
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: json.Number(fmt.Sprint(most))})
 	case reflect.TypeFor[caseID](), reflect.TypeFor[stepID]():
 		length := uint64(maxID)
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: idPattern, MaxLength: &length})

@@ -40,7 +40,7 @@ func (b *build) server(f *serverFile) eval.Server {
 		Command: f.Command, URL: f.URL, Transport: eval.Transport(f.Transport), Headers: f.Headers, Env: f.Env,
 		Dir: b.cwd(f), Revision: f.Revision,
 		StartTimeout: f.StartTimeout.std(), CallTimeout: f.CallTimeout.std(), CloseTimeout: f.CloseTimeout.std(),
-		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Image: f.Image,
+		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Container: b.container(f),
 	}
 }
 
@@ -70,24 +70,27 @@ func (b *build) cwd(f *serverFile) string {
 func (b *build) checkServer(f *serverFile) {
 	at := f.Node()
 	switch command, address := at.Field("command"), at.Field("url"); {
-	case command == nil && address == nil:
-		b.report(at.Pos, "a server needs a command or a url", "")
+	case command == nil && address == nil && f.Image == "":
+		b.report(at.Pos, "a server needs a command, an image or a url", "")
 		return
 	case command != nil && address != nil:
 		b.report(address.Key.Pos, "a server has a command or a url, not both", "")
+		return
+	case f.Image != "" && address != nil:
+		b.report(address.Key.Pos, "a server has an image or a url, not both", "a server in a container speaks over its standard streams")
 		return
 	case command != nil && (len(f.Command) == 0 || f.Command[0] == ""):
 		b.report(command.Value.Pos, "the command is empty", "a list: the program and its arguments")
 	case address != nil:
 		b.checkURL(address.Value.Pos, f.URL)
 	}
-	if f.Image != "" {
-		b.later(at.Place("image"), "servers in containers cannot be started yet")
-	}
 	others, what := []string{"transport", "headers"}, "url"
 	if at.Field("url") != nil {
-		others, what = []string{"env", "cwd", "image"}, "command"
+		others, what = []string{"env", "cwd"}, "command"
+	} else if f.Image != "" && at.Field("cwd") != nil {
+		b.report(at.Place("cwd"), "cwd is for servers without an image", "the working directory in a container is what its image says")
 	}
+	b.checkContainer(f)
 	for _, key := range others {
 		if at.Field(key) != nil {
 			b.report(at.Place(key), fmt.Sprintf("%s is for servers with a %s", key, what), "")

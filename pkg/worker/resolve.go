@@ -133,7 +133,7 @@ func (at *place) setting(name string) (setting, *refusal) {
 	}
 	return setting{
 		spec: client.Spec{
-			Name: name, Server: server, Dir: at.p.snap.Dir, Protocol: at.t.Variant.Axes[eval.AxisProtocol],
+			Name: name, Server: server, Dir: at.p.snap.Dir, Run: at.t.Run, Attempt: at.uid, Protocol: at.t.Variant.Axes[eval.AxisProtocol],
 			Profile: at.t.Variant.Axes[eval.AxisProfile], Redact: redact.New(s.found),
 		},
 		isolation: isolation,

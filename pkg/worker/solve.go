@@ -69,6 +69,7 @@ func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.A
 	if set.isolation == eval.IsolationTrial {
 		return w.opts.Sessions.Fresh(ctx, set.spec)
 	}
+	set.spec.Attempt = "" // it is opened for all of the run
 	return w.opts.Sessions.Shared(ctx, t.Run, set.key(), set.spec)
 }
 

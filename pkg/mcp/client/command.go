@@ -1,9 +1,7 @@
 package client
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -34,17 +32,20 @@ func startCommand(s *Session, o *Opener, _ profile) (transport.Interface, error)
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("working directory %s is no directory", dir)
 	}
-	path, err := lookPath(args[0], env, s.spec.Dir)
+	path, err := wire.LookPath(args[0], env, s.spec.Dir)
 	if err != nil {
 		return nil, err
 	}
 	args[0] = path
-	s.proc, err = wire.Start(wire.Command{
-		Args: args, Env: env, Dir: dir,
-		FrameLimit: o.o.FrameLimit, Owner: o.o.Owner, Guard: o.guard,
-		Tap: s.hear, Redact: s.spec.Redact.Bytes,
-	})
-	if err != nil {
+	return s.launch(o, wire.Command{Args: args, Env: env, Dir: dir})
+}
+
+// launch starts a process as the server, and talks to it through its pipes.
+func (s *Session) launch(o *Opener, c wire.Command) (transport.Interface, error) {
+	c.FrameLimit, c.Owner, c.Guard = o.o.FrameLimit, o.o.Owner, o.guard
+	c.Tap, c.Redact = s.hear, s.spec.Redact.Bytes
+	var err error
+	if s.proc, err = wire.Start(c); err != nil {
 		return nil, err
 	}
 	go s.watch()
@@ -85,43 +86,4 @@ func inherited(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "LC_")
-}
-
-// lookPath finds an executable the way a shell in dir with that environment
-// would.
-func lookPath(name string, env []string, dir string) (string, error) {
-	if strings.ContainsRune(name, filepath.Separator) {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		return name, executable(name)
-	}
-	var path string
-	for _, entry := range env {
-		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
-			path = value
-		}
-	}
-	for _, folder := range filepath.SplitList(path) {
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(dir, folder)
-		}
-		if file := filepath.Join(folder, name); executable(file) == nil {
-			return file, nil
-		}
-	}
-	return "", fmt.Errorf("command %q was not found on PATH", name)
-}
-
-func executable(file string) error {
-	info, err := os.Stat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("command %s does not exist", file)
-	case err != nil:
-		return fmt.Errorf("command: %w", err)
-	case info.IsDir() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("command %s is not executable", file)
-	}
-	return nil
 }

@@ -198,6 +198,8 @@ func (h *hostile) call(m rpc) {
 	case "crash":
 		fmt.Fprintln(os.Stderr, "panic: boom")
 		os.Exit(7)
+	case "killed":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "crash-half":
 		h.raw(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"ty`, id))
 		os.Exit(7)

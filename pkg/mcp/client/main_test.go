@@ -5,18 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/evalfarm/evalfarm/internal/enginetest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "docker" {
+		enginetest.Main()
+		return
+	}
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "hostile":

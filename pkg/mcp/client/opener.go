@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -16,6 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/evalfarm/evalfarm/pkg/container"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 	"github.com/evalfarm/evalfarm/pkg/redact"
@@ -45,6 +47,11 @@ type Spec struct {
 	// Protocol is the MCP revision. Empty means what the profile was seen to
 	// speak, DefaultProtocol for most.
 	Protocol string
+	// Run that it is opened for: all its containers on this worker are of the same
+	// image. Attempt is the one that it is opened for alone, if it is. Both name the
+	// container for people.
+	Run     string `json:"-"`
+	Attempt string `json:"-"`
 	// Profile names the client that we declare to be. Empty means ProfileBare.
 	Profile string
 	// Redact takes the secrets of Server out of everything that is heard, before
@@ -71,8 +78,16 @@ type Options struct {
 	// FrameLimit bounds one message, in bytes. Zero means
 	// wire.DefaultFrameLimit.
 	FrameLimit int
-	// Owner marks process trees, for wire.Sweep. Empty means no mark.
+	// Owner marks process trees and containers, for wire.Sweep and Orphans. Empty
+	// means no mark.
 	Owner string
+	// Orphans is the beginning of the owners whose containers are removed when the
+	// owner is dead, before the first container is started and when a Pool begins to
+	// run. Empty means that nobody's are.
+	Orphans string
+	// ContainerEngine is the path or the name of the command that runs servers
+	// with an image. Empty means docker, else podman, on the PATH of Environ.
+	ContainerEngine string
 	// Version is what we call our own version at initialize. Empty means "dev".
 	Version string
 	// Logger hears of starts and ends. Nil means nobody does.
@@ -85,15 +100,19 @@ type Opener struct {
 	log   *slog.Logger
 	slots chan struct{}
 	guard *wire.Guard
+
+	engine *container.Engine
+	reaped sync.Once
 }
 
 // NewOpener prepares to open sessions.
 func NewOpener(o Options) *Opener {
 	return &Opener{
-		o:     o,
-		log:   cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
-		slots: make(chan struct{}, cmp.Or(o.Starts, runtime.NumCPU())),
-		guard: wire.NewGuard(o.GuardCommand),
+		o:      o,
+		log:    cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		slots:  make(chan struct{}, cmp.Or(o.Starts, runtime.NumCPU())),
+		guard:  wire.NewGuard(o.GuardCommand),
+		engine: container.New(container.Options{Command: o.ContainerEngine, Environ: o.Environ, Owner: o.Owner, Logger: o.Logger}),
 	}
 }
 
@@ -122,13 +141,21 @@ func (o *Opener) Open(ctx context.Context, spec Spec) (*Session, error) {
 	if spec.Server.URL != "" {
 		return o.open(ctx, spec, dialURL)
 	}
+	dial := dialer(startCommand)
+	if spec.Server.Container.Image != "" {
+		image, err := o.image(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		dial = containerOf(image) //nolint:contextcheck // a session does not end with ctx
+	}
 	select { // only processes compete for CPU
 	case o.slots <- struct{}{}:
 		defer func() { <-o.slots }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("open server %s: %w", spec.Name, context.Cause(ctx))
 	}
-	return o.open(ctx, spec, startCommand)
+	return o.open(ctx, spec, dial)
 }
 
 // OpenInProcess initializes a session with a server in this process. Requests
@@ -201,6 +228,7 @@ func (s *Session) initialize(ctx context.Context, o *Opener, p profile) (eval.Re
 		s.info = eval.ServerInfo{
 			Name: s.spec.Redact.String(res.ServerInfo.Name), Version: s.spec.Redact.String(res.ServerInfo.Version),
 			Protocol: s.client.ProtocolVersion(), Profile: cmp.Or(s.spec.Profile, ProfileBare),
+			Image: s.spec.Server.Container.Image, ImageDigest: s.image.Digest,
 		}
 		s.hadSession = s.client.GetSessionId() != ""
 		s.awaitListening(ctx)
@@ -244,11 +272,14 @@ func (s *Session) startReason(out eval.Outcome) (eval.Reason, string) {
 	case eval.ReasonServerCrashed:
 		// Why it ended is on stderr: that is the answer.
 		detail := cmp.Or(s.Exit(), "ended") + " before initialize was answered"
+		if _, why, ok := s.containerFate(); ok {
+			detail += ": " + why
+		}
 		if line := lastLine(s.Stderr()); line != "" {
 			return eval.ReasonStartExited, line + " (" + detail + ")"
 		}
 		return eval.ReasonStartExited, detail + ", with nothing on stderr"
-	case eval.ReasonUnreachable, eval.ReasonUnauthorized:
+	case eval.ReasonUnreachable, eval.ReasonUnauthorized, eval.ReasonStartFailed, eval.ReasonFarm:
 		return out.Reason, out.Detail
 	case eval.ReasonHTTPStatus:
 		if busy := s.refused == http.StatusTooManyRequests || s.refused >= http.StatusInternalServerError; busy {

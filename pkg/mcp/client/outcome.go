@@ -249,18 +249,21 @@ func (s *Session) epitaph() (eval.Reason, string) {
 		return eval.ReasonOversize, "the server sent a line over the frame limit and was killed"
 	}
 	select {
-	case <-s.proc.Done():
+	case <-s.proc.Ended():
 	default:
 		return eval.ReasonStreamCut, "the server closed its stdout and lives on"
 	}
-	detail := "the server ended"
+	reason, detail := eval.ReasonServerCrashed, "the server ended"
 	if exit := s.proc.Exit(); exit != "" {
 		detail += " with " + exit
+	}
+	if why, text, ok := s.containerFate(); ok {
+		reason, detail = why, text
 	}
 	if line := lastLine(s.proc.Stderr()); line != "" {
 		detail += "; stderr ends with: " + line
 	}
-	return eval.ReasonServerCrashed, detail
+	return reason, detail
 }
 
 func lastLine(text string) string {

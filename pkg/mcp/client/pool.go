@@ -190,9 +190,10 @@ func (p *Pool) each(fits func(poolKey, *pooled) bool) {
 	}
 }
 
-// Run closes sessions that nobody has used for the idle time, until ctx ends. It
-// always returns nil.
+// Run removes the containers of dead workers, and then closes sessions that nobody
+// has used for the idle time, until ctx ends. It always returns nil.
 func (p *Pool) Run(ctx context.Context) error {
+	p.opener.reap(ctx)
 	tick := time.NewTicker(max(p.idleTime/2, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -225,5 +226,6 @@ func (p *Pool) Close() {
 		}
 	}
 	p.work.Wait()
+	p.opener.engine.Close()
 	p.opener.guard.Stop()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client"
 
+	"github.com/evalfarm/evalfarm/pkg/container"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 )
@@ -19,8 +20,10 @@ type Session struct {
 	spec    Spec
 	profile profile
 	client  *client.Client
-	proc    *wire.Process // nil for URL and in-process servers
-	idle    func()        // drops idle HTTP connections
+	proc    *wire.Process        // nil for URL and in-process servers
+	box     *container.Container // nil for servers in none
+	image   container.Image
+	idle    func() // drops idle HTTP connections
 	info    eval.ServerInfo
 	startMS float64
 
@@ -208,7 +211,10 @@ func (s *Session) watch() {
 	timer := time.NewTimer(s.closeTimeout())
 	defer timer.Stop()
 	select {
-	case <-s.proc.Done():
+	case <-s.proc.Ended():
+		if s.box != nil {
+			<-s.box.Told() // whose doing it was
+		}
 	case <-timer.C:
 	}
 	reason, detail := s.epitaph()

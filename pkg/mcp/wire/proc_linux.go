@@ -30,14 +30,19 @@ func reap(child *os.Process, before func()) (*os.ProcessState, error) {
 // returns how many processes it found. Processes of other users are out of reach
 // and left out. On systems without /proc it does nothing.
 func Sweep(prefix string) (int, error) {
-	n, err := killWhere(func(mark string) bool {
-		name, pid, start, ok := parseMark(mark)
-		return ok && strings.HasPrefix(name, prefix) && startTime(pid) != start
-	})
+	n, err := killWhere(func(mark string) bool { return Orphaned(mark, prefix) })
 	if err != nil {
 		return n, fmt.Errorf("sweep servers of dead owners: %w", err)
 	}
 	return n, nil
+}
+
+// Orphaned says whether a mark of NewMark names an owner that is dead and whose
+// name begins with the prefix. It knows the owners of this machine and process
+// namespace only, and on systems without /proc nobody is known to be dead.
+func Orphaned(mark, prefix string) bool {
+	name, pid, start, ok := parseMark(mark)
+	return ok && strings.HasPrefix(name, prefix) && startTime(pid) != start
 }
 
 // killMarked kills whatever is left of one process tree, as far as it can be
@@ -83,7 +88,7 @@ func markOf(env []byte) (string, bool) {
 	return "", false
 }
 
-// parseMark reads what newMark wrote.
+// parseMark reads what NewMark wrote.
 func parseMark(mark string) (owner string, pid int, start string, ok bool) {
 	at := strings.LastIndexByte(mark, '@')
 	if at < 0 {

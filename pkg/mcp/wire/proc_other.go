@@ -15,6 +15,9 @@ func reap(child *os.Process, before func()) (*os.ProcessState, error) {
 // Sweep does nothing on systems without /proc.
 func Sweep(string) (int, error) { return 0, nil }
 
+// Orphaned is false on systems without /proc.
+func Orphaned(string, string) bool { return false }
+
 func killMarked(string) {}
 
 func startTime(int) string { return "" }

@@ -47,6 +47,10 @@ type Command struct {
 	Tap Tap
 	// Redact takes out of stderr what must not be kept. Nil keeps all.
 	Redact func([]byte) []byte
+	// Cleanup runs when the process has been reaped and its group killed, before
+	// Done; byItself says that it was not we who ended it. It must return. Nil
+	// means that nothing is left to do.
+	Cleanup func(byItself bool)
 }
 
 // A Process is a stdio server with all that it started. Its process group is
@@ -60,8 +64,11 @@ type Process struct {
 	guard  *Guard
 	mark   string // in the environment of the process tree; empty for none
 
+	cleanup func(byItself bool)
+
 	closed  chan struct{} // stdout has ended
-	done    chan struct{} // reaped, drained
+	ended   chan struct{} // reaped, drained
+	done    chan struct{} // cleaned up
 	stopped sync.Once
 
 	mu       sync.Mutex // guards all below
@@ -75,17 +82,19 @@ type Process struct {
 // Start starts a command. The caller must read Stdout and must call Stop.
 func Start(c Command) (*Process, error) {
 	p := &Process{
-		tap:    c.Tap,
-		stderr: NewExcerpt(stderrHead, stderrTail),
-		closed: make(chan struct{}),
-		done:   make(chan struct{}),
+		tap:     c.Tap,
+		stderr:  NewExcerpt(stderrHead, stderrTail),
+		cleanup: c.Cleanup,
+		closed:  make(chan struct{}),
+		ended:   make(chan struct{}),
+		done:    make(chan struct{}),
 	}
 	if p.tap == nil {
 		p.tap = func(context.Context, Message) bool { return true }
 	}
 	env := c.Env
 	if c.Owner != "" {
-		p.mark = newMark(c.Owner)
+		p.mark = NewMark(c.Owner)
 		env = append(slices.Clip(env), OwnerVariable+"="+p.mark)
 	}
 	p.cmd = &exec.Cmd{
@@ -109,6 +118,9 @@ func Start(c Command) (*Process, error) {
 		p.killGroup()
 		_ = p.cmd.Wait()
 		pipes.close()
+		if c.Cleanup != nil {
+			c.Cleanup(false)
+		}
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
 	p.guard = c.Guard
@@ -134,8 +146,11 @@ func (p *Process) Stdout() io.Reader { return p.stdout }
 // Closed is closed when stdout has ended; the process may still live.
 func (p *Process) Closed() <-chan struct{} { return p.closed }
 
-// Done is closed when the process has been reaped, its group killed and its
+// Ended is closed when the process has been reaped, its group killed and its
 // output read.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Done is closed after Ended, when the cleanup has returned too.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Err says why stdout ended when it did not simply end: ErrOversize or a read
@@ -177,27 +192,15 @@ func (p *Process) Stop(grace time.Duration) {
 		_ = p.stdin.Close()
 		_ = p.stdout.Close() // nobody reads any more; listen goes on draining
 	})
-	if p.gone(grace) {
+	defer func() { <-p.done }()
+	if within(grace, p.ended) {
 		return
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM)
-	if p.gone(grace) {
+	if within(grace, p.ended) {
 		return
 	}
 	p.killGroup()
-	<-p.done
-}
-
-// gone waits for the end.
-func (p *Process) gone(wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-p.done:
-		return true
-	case <-timer.C:
-		return false
-	}
 }
 
 func (p *Process) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
@@ -235,6 +238,10 @@ func (p *Process) supervise(pipes *pipes, drained <-chan struct{}) {
 		}
 	}
 	p.mu.Unlock()
+	close(p.ended)
+	if p.cleanup != nil {
+		p.cleanup(byItself)
+	}
 	close(p.done)
 }
 
@@ -343,10 +350,10 @@ func (ps *pipes) close() {
 // with its owner.
 const OwnerVariable = "EVALFARM_OWNER"
 
-// newMark names a process tree: by its owner, by the process id and start time of
+// NewMark names what is an owner's, such as a process tree: by its owner, by the process id and start time of
 // the calling process, which tell whether the owner still lives, and by a number
 // that no other tree has.
-func newMark(owner string) string {
+func NewMark(owner string) string {
 	pid := os.Getpid()
 	return fmt.Sprintf("%s@%d.%s.%x", owner, pid, startTime(pid), rand.Uint64())
 }
