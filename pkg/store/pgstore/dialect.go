@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/evalfarm/evalfarm/pkg/store/sqlstore"
 )
@@ -26,6 +29,7 @@ func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Numbered: true,
 		Prepares: true,
+		Together: together,
 		// Not the default of the server, which may be another one.
 		Isolation:  sql.LevelReadCommitted,
 		Turn:       turn,
@@ -33,6 +37,21 @@ func dialect() sqlstore.Dialect {
 		Arg:        arg,
 		Passes:     passes,
 	}
+}
+
+// together sends statements and a query in one go. What would be a journey for each
+// of them is most of the time that a transaction takes.
+func together(ctx context.Context, on *sql.Conn, held []sqlstore.Statement, query *sqlstore.Statement, dest []any) error {
+	return on.Raw(func(driver any) error {
+		var batch pgx.Batch
+		for _, s := range held {
+			batch.Queue(s.SQL, s.Args...)
+		}
+		if query != nil {
+			batch.Queue(query.SQL, query.Args...).QueryRow(func(row pgx.Row) error { return row.Scan(dest...) })
+		}
+		return driver.(*stdlib.Conn).Conn().SendBatch(ctx, &batch).Close()
+	})
 }
 
 // arg turns an argument into what PostgreSQL can hold. Text is UTF-8 without the

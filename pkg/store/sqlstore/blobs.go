@@ -58,7 +58,7 @@ func check(bs []eval.Blob) error {
 func putBlobs(ctx context.Context, tx *transaction, bs []eval.Blob) error {
 	now := time.Now()
 	for _, b := range bs {
-		_, err := tx.ExecContext(ctx, `
+		err := tx.later(ctx, `
 			INSERT INTO blobs (sha256, zstd, put) VALUES (?, ?, ?)
 			ON CONFLICT (sha256) DO UPDATE SET put = excluded.put WHERE blobs.put < ?`,
 			b.SHA256, b.Zstd, micros(now), micros(now.Add(-time.Hour)))
@@ -75,7 +75,7 @@ func needBlobs(ctx context.Context, tx *transaction, run string, sha256s ...stri
 		if sum == "" {
 			continue
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO run_blobs (run, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING`, run, sum)
+		err := tx.later(ctx, `INSERT INTO run_blobs (run, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING`, run, sum)
 		if err != nil {
 			return err
 		}

@@ -73,18 +73,26 @@ func (db *DB) change(ctx context.Context, fn func(tx *transaction) error) error 
 }
 
 func (db *DB) transact(ctx context.Context, fn func(tx *transaction) error) error {
-	// Each statement sees what was committed before it, so what it reads is as new as
-	// its turn to write.
-	raw, err := db.Write.BeginTx(ctx, &sql.TxOptions{Isolation: db.Dialect.Isolation})
+	on, err := db.Write.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	tx := &transaction{tx: raw, dialect: &db.Dialect, stmts: map[string]*sql.Stmt{}}
+	defer on.Close()
+	// Each statement sees what was committed before it, so what it reads is as new as
+	// its turn to write.
+	raw, err := on.BeginTx(ctx, &sql.TxOptions{Isolation: db.Dialect.Isolation})
+	if err != nil {
+		return err
+	}
+	tx := &transaction{on: on, tx: raw, dialect: &db.Dialect, stmts: map[string]*sql.Stmt{}}
 	if db.Dialect.Turn != "" {
-		_, err = raw.ExecContext(ctx, db.Dialect.Turn)
+		err = tx.later(ctx, db.Dialect.Turn)
 	}
 	if err == nil {
 		err = fn(tx)
+	}
+	if err == nil {
+		err = tx.flush(ctx)
 	}
 	if err == nil {
 		return raw.Commit()

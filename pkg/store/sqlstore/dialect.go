@@ -14,6 +14,10 @@ type Dialect struct {
 	Numbered bool
 	// Prepares is true if the driver itself keeps the statements that it has prepared.
 	Prepares bool
+	// Together carries out statements, and after them a query whose first row it scans
+	// if there is one, all in one journey to the database on a connection. Nil if
+	// there is no journey. A query without a row is sql.ErrNoRows.
+	Together func(ctx context.Context, on *sql.Conn, held []Statement, query *Statement, dest []any) error
 	// Isolation of a transaction that writes. Each of its statements must see what was
 	// committed before that statement.
 	Isolation sql.IsolationLevel
@@ -31,6 +35,12 @@ type Dialect struct {
 	// Shrink hands the space of what was deleted back; nil if the database does that
 	// by itself.
 	Shrink func(ctx context.Context) error
+}
+
+// A Statement is one with its arguments, as the database wants them.
+type Statement struct {
+	SQL  string
+	Args []any
 }
 
 // Bytes is text as an argument that may hold any bytes, such as what a server

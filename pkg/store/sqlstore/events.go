@@ -38,7 +38,6 @@ func scanEvent(row scanner) (eval.Event, error) {
 }
 
 func addEvent(ctx context.Context, tx *transaction, e eval.Event) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, kind, at, ordinal, verdict, state) VALUES (?, ?, ?, ?, ?, ?)`,
+	return tx.later(ctx, `INSERT INTO events (run, kind, at, ordinal, verdict, state) VALUES (?, ?, ?, ?, ?, ?)`,
 		e.Run, e.Kind, micros(e.At), e.Ordinal, e.Verdict, e.State)
-	return err
 }

@@ -81,7 +81,7 @@ func fillAnew(ctx context.Context, tx *transaction, grading, run string) error {
 			if r.Result.Trajectory == "" {
 				continue
 			}
-			_, err := tx.ExecContext(ctx, `INSERT INTO trials (run, ordinal, attempt, state, subject) VALUES (?, ?, 1, 'waiting', ?) ON CONFLICT DO NOTHING`,
+			err := tx.later(ctx, `INSERT INTO trials (run, ordinal, attempt, state, subject) VALUES (?, ?, 1, 'waiting', ?) ON CONFLICT DO NOTHING`,
 				grading, r.Ordinal, r.Result.Trajectory)
 			if err != nil {
 				return err
@@ -117,7 +117,7 @@ func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) (atte
 	if lim.parent != "" || r.Result.Trajectory == "" || !r.Result.Open() {
 		return 0, nil
 	}
-	_, err = c.tx.ExecContext(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
+	err = c.tx.later(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
 	if err != nil || lim.current == "" || !r.Result.AwaitsJudge() {
 		return 0, err
 	}
@@ -174,13 +174,12 @@ func (c *committer) recount(ctx context.Context, lim *limits, stored *store.Stor
 	if !lim.shown || stored.Was == "" { // another one is shown, or the trial is being run again
 		return nil
 	}
-	_, err := c.tx.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = ?`, lim.parent, stored.Was)
+	err := c.tx.later(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = ?`, lim.parent, stored.Was)
 	if err != nil {
 		return err
 	}
-	_, err = c.tx.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = counts.n + 1`,
+	return c.tx.later(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = counts.n + 1`,
 		lim.parent, stored.Result.Verdict)
-	return err
 }
 
 // verdicts selects the ordinal and the verdict of each standing result of run

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -184,27 +183,29 @@ func (bk *books) of(run string) *entry {
 	return e
 }
 
+// A charge is what an attempt that ended unseen held, and the day on which that was
+// counted; empty for none.
+type charge struct {
+	eval.Amount
+	day string
+}
+
 // spend adds what an attempt took. If its record is the word of a worker, it
 // replaces what the attempt was charged: on the day of the charge, so that the day
 // of the record has no part of it but what goes beyond.
-func (bk *books) spend(ctx context.Context, r eval.Record, word bool) error {
+func (bk *books) spend(ctx context.Context, r eval.Record, word bool, was charge) error {
 	e := bk.of(r.Run)
 	e.spent = e.spent.Add(took(r))
 	rest := r.CostMicroUSD
-	if word {
-		var charge eval.Amount
-		var day string
-		err := bk.tx.queryRow(ctx, `DELETE FROM charges WHERE run = ? AND ordinal = ? AND n = ? RETURNING microusd, tokens, day`,
-			r.Run, r.Ordinal, r.N).Scan(&charge.MicroUSD, &charge.Tokens, &day)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if word && was.day != "" {
+		err := bk.tx.later(ctx, `DELETE FROM charges WHERE run = ? AND ordinal = ? AND n = ?`, r.Run, r.Ordinal, r.N)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			covered := min(rest, charge.MicroUSD)
-			e.charged = less(e.charged, charge)
-			bk.days[day] += covered - charge.MicroUSD
-			rest -= covered
-		}
+		covered := min(rest, was.MicroUSD)
+		e.charged = less(e.charged, was.Amount)
+		bk.days[was.day] += covered - was.MicroUSD
+		rest -= covered
 	}
 	bk.days[bk.today] += rest
 	return nil
@@ -238,7 +239,7 @@ func (bk *books) write(ctx context.Context) error {
 		if *e == (entry{}) {
 			continue
 		}
-		_, err := bk.tx.ExecContext(ctx, `
+		err := bk.tx.later(ctx, `
 			UPDATE runs SET spent = spent + ?, spent_tokens = spent_tokens + ?,
 				uncounted_microusd = uncounted_microusd + ?, uncounted_tokens = uncounted_tokens + ?,
 				charged_microusd = charged_microusd + ?, charged_tokens = charged_tokens + ?,
@@ -258,7 +259,7 @@ func (bk *books) write(ctx context.Context) error {
 		case amount < 0: // of a charge; its day may be collected
 			statement = `UPDATE days SET microusd = microusd + ?2 WHERE day = ?1`
 		}
-		if _, err := bk.tx.ExecContext(ctx, statement, day, amount); err != nil {
+		if err := bk.tx.later(ctx, statement, day, amount); err != nil {
 			return err
 		}
 	}

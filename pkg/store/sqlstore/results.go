@@ -151,21 +151,22 @@ func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) 
 // attempt stores a record as an attempt with the verdict of its trial, and notes
 // whether its result now stands.
 func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *store.Stored) error {
-	res, err := c.tx.ExecContext(ctx, `
+	before, err := c.before(ctx, r.Record)
+	if err != nil || before.known {
+		return err
+	}
+	err = c.tx.later(ctx, `
 		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, started, ended)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, stored.Result.Verdict, r.Result.Reason, Bytes(r.Result.Message),
 		r.CostMicroUSD, r.Tokens, r.TraceID, micros(r.Started), micros(r.Ended))
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); n == 0 || err != nil {
+	if err := c.books.spend(ctx, r.Record, r.word, before.charge); err != nil {
 		return err
 	}
-	if err := c.books.spend(ctx, r.Record, r.word); err != nil {
-		return err
-	}
-	if err := c.decide(ctx, r, lim, stored); err != nil {
+	if err := c.decide(ctx, r, before.trial, lim, stored); err != nil {
 		return err
 	}
 	if !stored.Final {
@@ -175,16 +176,37 @@ func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *
 	return nil
 }
 
+// A past is what the store has of a record's attempt and trial before it takes it.
+type past struct {
+	// known says that the record has been stored already.
+	known bool
+	// trial is empty if the store does not have it: it was put back to an older state.
+	trial store.Trial
+	// charge of the attempt.
+	charge charge
+}
+
+// before reads all that a record needs, in one query.
+func (c *committer) before(ctx context.Context, r eval.Record) (p past, err error) {
+	t := &p.trial
+	t.Run, t.Ordinal = r.Run, r.Ordinal
+	err = c.tx.queryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM attempts WHERE uid = ?1),
+			coalesce(t.attempt, 0), coalesce(t.state, ''), coalesce(t.hold, 0), coalesce(t.hold_tokens, 0),
+			coalesce(t.failures, 0), coalesce(t.losses, 0), coalesce(t.reported, FALSE),
+			coalesce(c.microusd, 0), coalesce(c.tokens, 0), coalesce(c.day, '')
+		FROM (SELECT 1 AS n) AS one
+		LEFT JOIN trials t ON t.run = ?2 AND t.ordinal = ?3
+		LEFT JOIN charges c ON c.run = ?2 AND c.ordinal = ?3 AND c.n = ?4`, r.UID, r.Run, r.Ordinal, r.N).
+		Scan(&p.known, &t.Attempt, &t.State, &t.Hold.MicroUSD, &t.Hold.Tokens, &t.Failures, &t.Losses, &t.Reported,
+			&p.charge.MicroUSD, &p.charge.Tokens, &p.charge.day)
+	return p, err
+}
+
 // decide lets a new record bear on its trial, if it is one of the current attempt:
 // nothing is held for that any more, and its result may stand.
-func (c *committer) decide(ctx context.Context, r vetted, lim *limits, stored *store.Stored) error {
-	t, err := scanTrial(c.tx.queryRow(ctx, `SELECT `+trialColumns+` FROM trials WHERE run = ? AND ordinal = ?`, r.Run, r.Ordinal))
-	switch {
-	case errors.Is(err, sql.ErrNoRows): // of a store that was put back to an older state
-		return nil
-	case err != nil:
-		return err
-	case t.Attempt != r.N || t.State == store.Done:
+func (c *committer) decide(ctx context.Context, r vetted, t store.Trial, lim *limits, stored *store.Stored) error {
+	if t.State == "" || t.State == store.Done || t.Attempt != r.N {
 		return nil
 	}
 	switch {
@@ -209,9 +231,8 @@ func (c *committer) decide(ctx context.Context, r vetted, lim *limits, stored *s
 		stored.Final = t.Losses >= lim.maxLost
 	}
 	if !stored.Final {
-		_, err := c.tx.ExecContext(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = TRUE, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
+		return c.tx.later(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = TRUE, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
 			t.Failures, t.Losses, r.Run, r.Ordinal)
-		return err
 	}
 	return c.stand(ctx, r.Record, r.body, lim, stored)
 }
@@ -219,14 +240,14 @@ func (c *committer) decide(ctx context.Context, r vetted, lim *limits, stored *s
 // stand makes the record's result the one of its trial.
 func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *limits, stored *store.Stored) error {
 	tx, verdict := c.tx, stored.Result.Verdict
-	if _, err := tx.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = FALSE, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
+	if err := tx.later(ctx, `UPDATE trials SET state = 'done', result = ?, reported = FALSE, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
 		r.UID, r.Run, r.Ordinal); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO results (uid, body) VALUES (?, ?)`, r.UID, body); err != nil {
+	if err := tx.later(ctx, `INSERT INTO results (uid, body) VALUES (?, ?)`, r.UID, body); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = counts.n + 1`,
+	if err := tx.later(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = counts.n + 1`,
 		r.Run, verdict); err != nil {
 		return err
 	}
@@ -268,7 +289,7 @@ func (c *committer) grade(ctx context.Context, r eval.Record, lim *limits) error
 				return err
 			}
 		}
-		_, err := c.tx.ExecContext(ctx, `
+		err := c.tx.later(ctx, `
 			INSERT INTO scores (grading, run, ordinal, n, position, check_name, value, pass, warning, reason)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			lim.scored, r.Run, r.Ordinal, r.N, i, s.Check, s.Value, s.Pass, s.Warning, s.Reason)

@@ -115,7 +115,7 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 			return fmt.Errorf("header: cell %d refers to case %d of %d and variant %d of %d", i, c.Case, len(snap.Cases), c.Variant, len(snap.Variants))
 		}
 		of := snap.Cases[c.Case]
-		_, err := tx.ExecContext(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
+		err := tx.later(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
 			r.ID, i, of.ID, of.Kind, snap.Variants[c.Variant].ID, c.Repeats)
 		if err != nil {
 			return err
