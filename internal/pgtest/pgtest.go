@@ -128,7 +128,7 @@ func create(tb testing.TB, settings []string) *Server {
 	}
 	s := &Server{bin: bin, dir: dir, settings: settings}
 	word := filepath.Join(dir, "password")
-	if err := os.WriteFile(word, []byte(password+"\n"), 0o644); err != nil { //nolint:gosec // it is in the source
+	if err := os.WriteFile(word, []byte(password+"\n"), 0o644); err != nil {
 		tb.Fatal(err)
 	}
 	as, err := servant()
@@ -138,7 +138,7 @@ func create(tb testing.TB, settings []string) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--username", owner, "--pwfile", word, //nolint:gosec // of PostgreSQL
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata", filepath.Join(dir, "data"), "--username", owner, "--pwfile", word,
 		"--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
 	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: as}
 	if out, err := initdb.CombinedOutput(); err != nil {
@@ -176,7 +176,7 @@ func (s *Server) start(tb testing.TB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.guard = exec.Command("sh", args...) //nolint:gosec // of PostgreSQL
+	s.guard = exec.Command("sh", args...)
 	s.guard.Dir, s.guard.SysProcAttr = s.dir, &syscall.SysProcAttr{Credential: as}
 	if s.input, err = s.guard.StdinPipe(); err == nil {
 		err = s.guard.Start()
@@ -184,14 +184,16 @@ func (s *Server) start(tb testing.TB) {
 	if err != nil {
 		tb.Fatalf("start PostgreSQL: %v", err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		ready := exec.Command(filepath.Join(s.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-t", "1") //nolint:gosec // of PostgreSQL
+	for deadline := time.After(time.Minute); ; {
+		ready := exec.Command(filepath.Join(s.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-t", "1")
 		if err = ready.Run(); err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-deadline:
 			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 			tb.Fatalf("PostgreSQL does not answer for a minute: %v\n%s", err, log)
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
@@ -199,7 +201,7 @@ func (s *Server) start(tb testing.TB) {
 // psql carries out one statement, as the owner of everything.
 func (s *Server) psql(tb testing.TB, statement string) {
 	tb.Helper()
-	cmd := exec.Command(filepath.Join(s.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, s.URL("postgres")) //nolint:gosec // of PostgreSQL
+	cmd := exec.Command(filepath.Join(s.bin, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, s.URL("postgres"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%s: %v\n%s", statement, err, bytes.TrimSpace(out))
 	}

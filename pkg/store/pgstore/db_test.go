@@ -29,6 +29,7 @@ func TestStore(t *testing.T) {
 func BenchmarkStore(b *testing.B) {
 	server := pgtest.Start(b, "fsync=on")
 	storetest.Bench(b, func(tb testing.TB) store.Store {
+		tb.Helper()
 		name := "bench" + strings.ToLower(strings.NewReplacer("/", "_", "=", "_").Replace(tb.Name()))
 		server.Create(tb, name)
 		return openURL(tb, server.URL(name))

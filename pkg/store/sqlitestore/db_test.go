@@ -45,7 +45,10 @@ func TestStore(t *testing.T) {
 }
 
 func BenchmarkStore(b *testing.B) {
-	storetest.Bench(b, func(tb testing.TB) store.Store { return openFile(tb, filepath.Join(tb.TempDir(), "store.db")) })
+	storetest.Bench(b, func(tb testing.TB) store.Store {
+		tb.Helper()
+		return openFile(tb, filepath.Join(tb.TempDir(), "store.db"))
+	})
 }
 
 func openFile(tb testing.TB, path string) *sqlstore.DB {

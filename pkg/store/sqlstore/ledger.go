@@ -280,7 +280,6 @@ func giveUp(ctx context.Context, tx *transaction, now time.Time, which string, a
 			return err
 		}
 	}
-	//nolint:gosec // which is written in this package
 	free := `UPDATE ` + openTrials + ` SET hold = 0, hold_tokens = 0` + out
 	if _, err := tx.ExecContext(ctx, free, args...); err != nil {
 		return err
@@ -291,7 +290,6 @@ func giveUp(ctx context.Context, tx *transaction, now time.Time, which string, a
 // discount notes, before results are taken away, that the attempts which carry
 // them will not count. runs is a condition on runs, which on trials.
 func discount(ctx context.Context, tx *transaction, runs, which string, args ...any) error {
-	//nolint:gosec // so are runs and which
 	query := `
 		UPDATE runs SET (uncounted_microusd, uncounted_tokens) = (
 			SELECT runs.uncounted_microusd + coalesce(sum(a.cost), 0), runs.uncounted_tokens + coalesce(sum(a.tokens), 0)
