@@ -22,11 +22,11 @@ var floors = []string{
 	// First: contracts and pure rules.
 	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.
-	"pkg/similar pkg/meter pkg/container",
+	"pkg/similar pkg/meter pkg/container pkg/store/sqlstore",
 	// Third: adapters, each alone with its dependency, and engines.
-	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
+	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
-		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
+		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest internal/pgtest",
 	// Fourth: the services.
 	"pkg/scheduler pkg/worker pkg/farmfile",
 	// Fifth: faces that are served.
@@ -53,7 +53,8 @@ var rooms = map[string]string{
 	"gopkg.in/yaml.v3":                           "pkg/strictyaml",
 	"github.com/theory/jsonpath":                 "pkg/match",
 	"modernc.org/sqlite":                         "pkg/store/sqlitestore",
-	"github.com/pressly/goose":                   "pkg/store/sqlitestore",
+	"github.com/jackc/pgx":                       "pkg/store/pgstore",
+	"github.com/pressly/goose":                   "pkg/store/sqlstore",
 	"github.com/klauspost/compress":              "pkg/blob",
 	"go.opentelemetry.io/otel":                   "pkg/telemetry",
 	"github.com/spf13/cobra":                     "pkg/cli",
@@ -67,6 +68,7 @@ var testRooms = map[string]string{
 	"github.com/mark3labs/mcp-go":           "pkg/mcp/client pkg/app",
 	"github.com/santhosh-tekuri/jsonschema": "pkg/suite",
 	"github.com/alicebob/miniredis":         "pkg/jobs/asynqjobs",
+	"github.com/pressly/goose":              "pkg/store/sqlitestore",
 }
 
 func TestFloorPlan(t *testing.T) {

@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$*" >&2; }
-have() { command -v "$1" >/dev/null 2>&1; }
+# Debian keeps PostgreSQL's programs in a folder for each version.
+have() { command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null; }
 
 # missing holds the Debian packages to install, and why.
 missing=()
@@ -24,6 +25,8 @@ for what in "${@:-test}"; do
 	case "$what" in
 	test)
 		need redis-server redis-server "the queue's tests run on a real Redis"
+		# Its package may start a server of its own: the tests do not use that.
+		need initdb postgresql "the PostgreSQL store's tests run on a real server"
 		if [[ -f $servers/package.json ]]; then
 			need node nodejs "$servers holds MCP servers written for Node.js"
 			need npm npm "it installs $servers"

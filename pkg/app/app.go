@@ -23,6 +23,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/store/pgstore"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 )
 
@@ -30,6 +31,8 @@ import (
 type Config struct {
 	// Home is the folder of the state: the store, locks, the farm's token.
 	Home string
+	// Store is the postgres:// URL of the store; empty for a file in Home.
+	Store string
 	// Broker says which Redis to use.
 	Broker broker.Options
 	// Slots is how many trials run at once. Zero means four for each processor.
@@ -59,10 +62,14 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// OpenStore opens the store of a home folder, making both if need be.
+// OpenStore opens the store: the one of Store, or that of the home folder, making
+// both if need be.
 func (c Config) OpenStore(ctx context.Context) (store.Store, error) {
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	if c.Store != "" {
+		return pgstore.Open(ctx, c.Store)
 	}
 	return sqlitestore.Open(ctx, filepath.Join(c.Home, "evalfarm.db"))
 }

@@ -121,14 +121,14 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 		if run.Parent != "" {
 			saved = "what is judged is"
 		}
-		fmt.Fprintf(c.env.Stderr, "stopped: %s saved. continue: evalfarm resume %s\n", saved, run.ID)
+		fmt.Fprintf(c.env.Stderr, "stopped: %s saved. continue: evalfarm %sresume %s\n", saved, c.again(), run.ID)
 		return err
 	}
 	if held, ok := errors.AsType[*app.LockedError](err); ok {
 		return fmt.Errorf("%w; wait for it, or stop it with: evalfarm cancel %s", held, run.ID)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s: %w; continue: evalfarm resume %s", run.ID, err, run.ID)
+		return fmt.Errorf("run %s: %w; continue: evalfarm %sresume %s", run.ID, err, c.again(), run.ID)
 	}
 	return c.conclude(ctx, outputs, f.quiet, s, summary)
 }

@@ -67,6 +67,7 @@ type command struct {
 	env      Env
 	color    string
 	farmFile string
+	store    string
 	verbose  bool
 	logLevel slog.LevelVar
 	// confirmFrom is the cost in micro-dollars from which farm.yaml wants a run to be
@@ -101,6 +102,7 @@ func (c *command) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.color, "color", "auto", "colour: auto, always or never")
 	flags.StringVar(&c.farmFile, "config", "", "the farm's `FILE` of providers and budgets (default: $EVALFARM_CONFIG, else farm.yaml here or in the state folder)")
+	flags.StringVar(&c.store, "store", "", "keep runs in this PostgreSQL database, as a `URL` (default: $EVALFARM_STORE, else a file in the state folder)")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
 	root.AddCommand(
 		c.plan(), c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
@@ -177,7 +179,7 @@ func (c *command) print(format string, args ...any) {
 // config is what every composition is given.
 func (c *command) config() app.Config {
 	return app.Config{
-		Home: c.env.Home(), Environ: c.env.Environ, Self: c.env.Self,
+		Home: c.env.Home(), Store: c.storeURL(), Environ: c.env.Environ, Self: c.env.Self,
 		Guard:   []string{c.env.Self, guardName},
 		Version: version(), Logger: c.logger(),
 	}

@@ -27,6 +27,7 @@ func TestDocsHoldEveryCommand(t *testing.T) {
 	b.WriteString("\n## Environment\n\n| variable | meaning |\n|---|---|\n")
 	b.WriteString("| `EVALFARM_HOME` | the state folder; default `.evalfarm` beside the nearest `.git` or `go.mod`, else the user's state folder |\n")
 	b.WriteString("| `EVALFARM_CONFIG` | the farm file of `--config` |\n")
+	b.WriteString("| `EVALFARM_STORE` | the PostgreSQL URL of `--store` |\n")
 	b.WriteString("| `EVALFARM_TOKEN` | the farm's token |\n")
 	b.WriteString("| `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR_FORCE` | colours, when `--color` is auto |\n")
 	b.WriteString("| `NAME`, `NAME_FILE` | the value of `${{ secrets.NAME }}`, or the file that holds it |\n")

@@ -103,7 +103,7 @@ func (c *command) tellInterrupted(ctx context.Context, s store.Store, run eval.R
 	gradings, err := s.Gradings(ctx, run.ID)
 	for _, g := range gradings {
 		if g.State != eval.RunDone {
-			fmt.Fprintf(c.env.Stderr, "the grading %s was interrupted; to go on with it: evalfarm resume %s\n", g.ID, g.ID)
+			fmt.Fprintf(c.env.Stderr, "the grading %s was interrupted; to go on with it: evalfarm %sresume %s\n", g.ID, c.again(), g.ID)
 		}
 	}
 	return err

@@ -57,16 +57,6 @@ func resolveRun(ctx context.Context, s store.Store, ref string) (eval.Run, error
 	return eval.Run{}, usage("", "%q is the beginning of several runs: %s", ref, strings.Join(ids, ", "))
 }
 
-// withStore opens the store for the length of a function.
-func (c *command) withStore(ctx context.Context, fn func(store.Store) error) error {
-	s, err := c.config().OpenStore(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return fn(s)
-}
-
 // withRun opens the store and finds a run; an empty ref means latest.
 func (c *command) withRun(ctx context.Context, args []string, fn func(store.Store, eval.Run) error) error {
 	ref := "latest"

@@ -188,7 +188,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 		for _, r := range live {
 			resume.WriteString(" --resume " + r.ID)
 		}
-		fmt.Fprintf(c.env.Stderr, "stopped; continue with the same --redis and --listen: evalfarm scheduler%s\n", resume.String())
+		fmt.Fprintf(c.env.Stderr, "stopped; continue with the same --redis and --listen: evalfarm %sscheduler%s\n", c.again(), resume.String())
 	}
 	if err = errors.Join(err, failed); err != nil {
 		return err

@@ -6,14 +6,17 @@
 // (synchronous=FULL). The file must be on a local disk: WAL shares memory
 // between processes, which network file systems cannot.
 //
-// The behaviour is the one that storetest fixes for every store.
+// The statements are those of sqlstore.
 package sqlitestore
 
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -21,7 +24,7 @@ import (
 
 	_ "modernc.org/sqlite" // the database/sql driver
 
-	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/store/sqlstore"
 )
 
 const (
@@ -37,36 +40,32 @@ const (
 	walKept = 64 << 20
 )
 
-var _ store.Store = (*DB)(nil)
-
-// DB is a store in a SQLite file. It is safe for concurrent use.
-type DB struct {
-	id string
-	// write has one connection, so that writers of this process queue in Go
-	// instead of polling SQLite's lock. Its transactions begin immediate: one
-	// that reads before it writes cannot find its snapshot outdated.
-	write *sql.DB
-	read  *sql.DB
-	// now is the clock of days and events.
-	now func() time.Time
-}
+//go:embed migrations/*.sql
+var migrations embed.FS
 
 // Open opens the store in the file path and brings its schema up to date. A
 // file that does not exist is created, its folder is not.
-func Open(ctx context.Context, path string) (*DB, error) {
-	db, err := open(ctx, path)
+func Open(ctx context.Context, path string) (*sqlstore.DB, error) {
+	return openAt(ctx, path, time.Now)
+}
+
+// openAt opens a store whose days begin by a clock.
+func openAt(ctx context.Context, path string, now func() time.Time) (*sqlstore.DB, error) {
+	db, err := open(ctx, path, now)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	return db, nil
 }
 
-func open(ctx context.Context, path string) (*DB, error) {
+func open(ctx context.Context, path string, now func() time.Time) (*sqlstore.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
 	timeout := strconv.FormatInt(busyTimeout.Milliseconds(), 10)
+	// Transactions begin immediate: one that reads before it writes cannot find its
+	// snapshot outdated.
 	write, err := sql.Open("sqlite", dsn(abs, url.Values{
 		"_busy_timeout": {timeout},
 		"_auto_vacuum":  {"incremental"},
@@ -90,14 +89,21 @@ func open(ctx context.Context, path string) (*DB, error) {
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
 
-	db := &DB{write: write, read: read, now: time.Now}
-	if err := migrate(ctx, write); err != nil {
-		return nil, errors.Join(err, db.Close())
+	files, err := fs.Sub(migrations, "migrations")
+	if err == nil {
+		err = sqlstore.Migrate(ctx, write, "sqlite3", files)
 	}
-	if db.id, err = identify(ctx, write); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if err != nil {
+		return nil, errors.Join(err, read.Close(), write.Close())
 	}
-	return db, nil
+	return sqlstore.Open(ctx, sqlstore.Options{
+		Write: write, Read: read, Now: now,
+		Dialect: sqlstore.Dialect{
+			// Unasked, SQLite would go through all trials of a run.
+			OpenTrials: "trials INDEXED BY trials_outstanding",
+			Shrink:     func(ctx context.Context) error { return shrink(ctx, write) },
+		},
+	})
 }
 
 // dsn names a file as a URI, so that a path may hold any character.
@@ -106,80 +112,24 @@ func dsn(path string, options url.Values) string {
 	return u.String()
 }
 
-// ID names the store for ever: 16 letters and digits, minted when the file was
-// created.
-func (db *DB) ID() string { return db.id }
+// slice is how many pages shrink hands back in one transaction, so that other
+// writers get their turn within milliseconds.
+const slice = 1000
 
-// Close waits for the transactions under way and closes the file. The last
-// process to close it folds the write-ahead log into it.
-func (db *DB) Close() error {
-	return errors.Join(db.read.Close(), db.write.Close())
-}
-
-// change carries out fn in one transaction. It waits for other writers.
-func (db *DB) change(ctx context.Context, fn func(tx *sql.Tx) error) error {
-	tx, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := fn(tx); err != nil {
-		if undo := tx.Rollback(); undo != nil && !errors.Is(undo, sql.ErrTxDone) { // done: ctx ended
-			err = errors.Join(err, undo)
+// shrink hands the free pages back to the file system, step by step.
+func shrink(ctx context.Context, write *sql.DB) error {
+	for before := math.MaxInt; ; {
+		var free int
+		if err := write.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free); err != nil {
+			return err
 		}
-		return err
-	}
-	return tx.Commit()
-}
-
-// querier is what *sql.DB and *sql.Tx have in common.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// readAll reads all rows of a query.
-func readAll[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
+		if free == 0 || free >= before { // others may need and free pages meanwhile
+			return nil
 		}
-		all = append(all, v)
+		before = free
+		// A transaction of its own.
+		if _, err := write.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, slice)); err != nil {
+			return err
+		}
 	}
-	return all, rows.Err()
-}
-
-// scanner is what *sql.Row and *sql.Rows have in common.
-type scanner interface {
-	Scan(dest ...any) error
-}
-
-// missing turns the absence of a row into the store's own error.
-func missing(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.ErrNotFound
-	}
-	return err
-}
-
-// micros is a time as it is stored.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-// moment is a stored time.
-func moment(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us).UTC()
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/store/sqlstore"
 	"github.com/evalfarm/evalfarm/pkg/store/storetest"
 )
 
@@ -39,15 +40,25 @@ func TestMain(m *testing.M) {
 
 func TestStore(t *testing.T) {
 	storetest.Exercise(t, func(t *testing.T, now func() time.Time) store.Store {
-		db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
-		db.now = now
-		return db
+		return openFileAt(t, filepath.Join(t.TempDir(), "store.db"), now)
 	})
 }
 
-func openFile(tb testing.TB, path string) *DB {
+func BenchmarkStore(b *testing.B) {
+	storetest.Bench(b, func(tb testing.TB) store.Store {
+		tb.Helper()
+		return openFile(tb, filepath.Join(tb.TempDir(), "store.db"))
+	})
+}
+
+func openFile(tb testing.TB, path string) *sqlstore.DB {
 	tb.Helper()
-	db, err := Open(context.Background(), path)
+	return openFileAt(tb, path, time.Now)
+}
+
+func openFileAt(tb testing.TB, path string, now func() time.Time) *sqlstore.DB {
+	tb.Helper()
+	db, err := openAt(context.Background(), path, now)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -69,7 +80,7 @@ func TestOpenAgain(t *testing.T) {
 	if len(id) != 16 || strings.ToLower(id) != id {
 		t.Errorf("got id %q, want 16 lower-case letters and digits", id)
 	}
-	run := startRun(t, db, 1)
+	run := storetest.Start(t, db, 1)
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +112,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	newer := filepath.Join(dir, "newer.db")
 	db := openFile(t, newer)
-	if _, err := db.write.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
+	if _, err := db.Write.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ path, want string }{
@@ -156,14 +167,14 @@ func TestSettings(t *testing.T) {
 		"busy_timeout": "30000",
 	} {
 		var got string
-		if err := db.write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil {
+		if err := db.Write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil {
 			t.Fatal(err)
 		}
 		if got != want {
 			t.Errorf("%s: got %s, want %s", pragma, got, want)
 		}
 	}
-	if _, err := db.read.ExecContext(t.Context(), `DELETE FROM runs`); err == nil {
+	if _, err := db.Read.ExecContext(t.Context(), `DELETE FROM runs`); err == nil {
 		t.Error("got a write through a connection for readers")
 	}
 }
@@ -173,13 +184,13 @@ func TestTwoHandles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	run, other := openFile(t, path), openFile(t, path)
 	const trials = 200
-	startRun(t, run, trials)
-	dispatchTrials(t, run, 0, trials)
+	storetest.Start(t, run, trials)
+	storetest.Mark(t, run, 0, trials)
 	var wg sync.WaitGroup
-	for _, db := range []*DB{run, other} {
+	for _, db := range []*sqlstore.DB{run, other} {
 		wg.Go(func() {
 			for i := range trials {
-				if _, err := db.Commit(t.Context(), records(i, i+1)); err != nil {
+				if _, err := db.Commit(t.Context(), storetest.Records(i, i+1)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -242,8 +253,7 @@ func TestMigrateLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	db := openFile(t, path)
-	db.now = func() time.Time { return now }
+	db := openFileAt(t, path, func() time.Time { return now })
 	l, err := db.Ledger(t.Context(), "r")
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +280,7 @@ func TestMigrateLedger(t *testing.T) {
 }
 
 // expectWhole checks that the first n trials of run r have one result each.
-func expectWhole(t *testing.T, db *DB, n int) {
+func expectWhole(t *testing.T, db *sqlstore.DB, n int) {
 	t.Helper()
 	counts, err := db.Counts(t.Context(), "r")
 	if err != nil {
@@ -295,7 +305,7 @@ func expectWhole(t *testing.T, db *DB, n int) {
 		t.Errorf("got %d results, %d counted and %d micro-dollars spent, want %d, %d and %d", next, counts.Pass, l.Spent.MicroUSD, n, n, 10*n)
 	}
 	var integrity string
-	if err := db.read.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&integrity); err != nil || integrity != "ok" {
+	if err := db.Read.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&integrity); err != nil || integrity != "ok" {
 		t.Errorf("got integrity %q, %v, want ok", integrity, err)
 	}
 }
@@ -311,7 +321,7 @@ func writeForever(path string) error {
 		return err
 	}
 	for next := 0; ; next += killBatch {
-		if _, err := db.Commit(ctx, records(next, next+killBatch)); err != nil {
+		if _, err := db.Commit(ctx, storetest.Records(next, next+killBatch)); err != nil {
 			return err
 		}
 		fmt.Println(next + killBatch)
@@ -325,8 +335,8 @@ func TestKilledWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db := openFile(t, path)
 	const trials = 1_000_000 // more than it gets to
-	startRun(t, db, trials)
-	dispatchTrials(t, db, 0, 20_000)
+	storetest.Start(t, db, trials)
+	storetest.Mark(t, db, 0, 20_000)
 	for kill := range 3 {
 		exe, err := os.Executable()
 		if err != nil {
@@ -376,16 +386,16 @@ func TestCollectCompletes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db := openFile(t, path)
 	const trials = 2*slice + 100
-	run := startRun(t, db, trials)
-	dispatchTrials(t, db, 0, trials)
-	if _, err := db.Commit(t.Context(), records(0, trials)); err != nil {
+	run := storetest.Start(t, db, trials)
+	storetest.Mark(t, db, 0, trials)
+	if _, err := db.Commit(t.Context(), storetest.Records(0, trials)); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Finish(t.Context(), run, blob.Pack(nil)); err != nil {
 		t.Fatal(err)
 	}
 	full := pages(t, db)
-	if _, err := db.write.ExecContext(t.Context(), `DELETE FROM runs; INSERT INTO collected VALUES ('r')`); err != nil {
+	if _, err := db.Write.ExecContext(t.Context(), `DELETE FROM runs; INSERT INTO collected VALUES ('r')`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.CreateRun(t.Context(), run, nil); err == nil || !strings.Contains(err.Error(), "still being deleted") {
@@ -400,7 +410,7 @@ func TestCollectCompletes(t *testing.T) {
 	}
 	for _, table := range []string{"collected", "cells", "counts", "trials", "attempts", "results", "gradings", "scores", "blobs", "run_blobs", "events", "charges", "live"} {
 		var n int
-		if err := db.read.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
+		if err := db.Read.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n != 0 {
@@ -411,17 +421,38 @@ func TestCollectCompletes(t *testing.T) {
 		t.Errorf("got %d pages after everything was deleted, of %d before", got, full)
 	}
 	var free int
-	if err := db.read.QueryRowContext(t.Context(), `PRAGMA freelist_count`).Scan(&free); err != nil || free != 0 {
+	if err := db.Read.QueryRowContext(t.Context(), `PRAGMA freelist_count`).Scan(&free); err != nil || free != 0 {
 		t.Errorf("got %d free pages kept, %v, want 0", free, err)
 	}
 }
 
-func pages(t *testing.T, db *DB) (n int) {
+func pages(t *testing.T, db *sqlstore.DB) (n int) {
 	t.Helper()
-	if err := db.read.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&n); err != nil {
+	if err := db.Read.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// lines are the answers to a query of one column.
+func lines(t *testing.T, db *sqlstore.DB, query string) (all []string) {
+	t.Helper()
+	rows, err := db.Read.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // What the plan resolves to is there for questions across runs.
@@ -440,15 +471,7 @@ func TestCells(t *testing.T) {
 	if err := db.CreateRun(t.Context(), eval.Run{ID: "r", Header: header.SHA256, Trials: 5}, []eval.Blob{header, a, b}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readAll(t.Context(), db.read, func(row scanner) (line string, err error) {
-		var cell, repeats int
-		var id, kind, variant string
-		err = row.Scan(&cell, &id, &kind, &variant, &repeats)
-		return fmt.Sprint(cell, " ", id, " ", kind, " ", variant, " ", repeats), err
-	}, `SELECT cell, case_id, kind, variant, repeats FROM cells WHERE run = 'r' ORDER BY cell`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := lines(t, db, `SELECT cell || ' ' || case_id || ' ' || kind || ' ' || variant || ' ' || repeats FROM cells WHERE run = 'r' ORDER BY cell`)
 	if want := []string{"0 b catalog model=fast 2", "1 a script model=slow 3"}; !slices.Equal(got, want) {
 		t.Errorf("got cells %q, want %q", got, want)
 	}
@@ -456,26 +479,17 @@ func TestCells(t *testing.T) {
 
 func TestGrading(t *testing.T) {
 	db := openFile(t, filepath.Join(t.TempDir(), "store.db"))
-	startRun(t, db, 2)
-	dispatchTrials(t, db, 0, 2)
+	storetest.Start(t, db, 2)
+	storetest.Mark(t, db, 0, 2)
 	for i := range 2 {
-		if _, err := db.Commit(t.Context(), records(i, i+1)); err != nil {
+		if _, err := db.Commit(t.Context(), storetest.Records(i, i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := readAll(t.Context(), db.read, func(row scanner) (line string, err error) {
-		var ordinal, n, position, value int
-		var grading, check string
-		err = row.Scan(&grading, &ordinal, &n, &position, &check, &value)
-		return fmt.Sprint(grading, ordinal, n, position, check, value), err
-	}, `SELECT g.name, s.ordinal, s.n, s.position, s.check_name, s.value FROM scores s JOIN gradings g ON g.id = s.grading WHERE g.run = 'r' ORDER BY 2, 4`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for i := range 2 {
-		want = append(want, fmt.Sprint("checks", i, 1, 0, "step 1", 1), fmt.Sprint("checks", i, 1, 1, "step 2", 1))
-	}
+	got := lines(t, db, `
+		SELECT g.name || ' ' || s.ordinal || ' ' || s.n || ' ' || s.position || ' ' || s.check_name || ' ' || s.value
+		FROM scores s JOIN gradings g ON g.id = s.grading WHERE g.run = 'r' ORDER BY s.ordinal, s.position`)
+	want := []string{"checks 0 1 0 step 1 1.0", "checks 0 1 1 step 2 1.0", "checks 1 1 0 step 1 1.0", "checks 1 1 1 step 2 1.0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got scores %q, want %q", got, want)
 	}

@@ -290,3 +290,62 @@ func testCancelled(t *testing.T, s store.Store) {
 	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1})
 	expectSpent(t, s, run1, 100)
 }
+
+// What a server says may be any bytes, and so may what a worker sends. Nothing of
+// that is an error, no message is cut or changed, and a record whose names cannot be
+// stored is stored under names that can.
+func testHostileText(t *testing.T, s store.Store) {
+	for name, text := range map[string]string{
+		"NUL":              "before\x00after",
+		"only NUL":         "\x00",
+		"invalid UTF-8":    "before\xff\xfeafter",
+		"half a character": "\xe2\x82",
+		"a surrogate":      "\xed\xa0\x80",
+		"an escape":        `\x00 \u0000 \000 ' " $1 ?`,
+		"beyond BMP":       "\U0010FFFF\u2028",
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := "r-" + name
+			create(t, s, run, 2)
+			dispatch(t, s, run, 2)
+			r := record(run, 0, 1, eval.Fail)
+			r.Result.Reason, r.Result.Message = eval.ReasonMismatch, text
+			trajectory := blob.Pack([]byte("trajectory of " + text))
+			r.Blobs, r.Result.Trajectory = []eval.Blob{trajectory}, trajectory.SHA256
+			r.Result.Scores = []eval.Score{{Check: text, Reason: eval.ReasonMismatch, Message: text}}
+			odd := record(run, 1, 1, eval.Fail)
+			odd.UID, odd.Worker, odd.TraceID = run+text, text, text
+			equal(t, "final", commit(t, s, r, odd), []bool{true, true})
+			equal(t, "final when they come again", commit(t, s, r, odd), []bool{false, false})
+			expectCounts(t, s, run, eval.VerdictCounts{Fail: 2})
+			expectSpent(t, s, run, 200)
+
+			as, err := s.Attempts(t.Context(), run, 0)
+			must(t, err)
+			if len(as) != 1 || as[0].Message != text {
+				t.Errorf("got attempts %+v, want one with the message %q", as, text)
+			}
+			// A result is JSON, which has U+FFFD for what is not UTF-8.
+			row, err := s.Result(t.Context(), run, 0)
+			must(t, err)
+			want := string([]rune(text))
+			equal(t, "message", row.Result.Message, want)
+			equal(t, "message of a score", row.Result.Scores[0].Message, want)
+
+			doing := eval.Live{Running: []eval.Activity{{Run: run, On: text}}}
+			must(t, s.SetLive(t.Context(), run, doing))
+			live, err := s.Live(t.Context(), run)
+			must(t, err)
+			equal(t, "what it is doing", live.Running[0].On, want)
+
+			g, blobs := newRun(run+".g1", 2)
+			g.Parent = run
+			waiting, err := s.CreateGrading(t.Context(), g, blobs, true)
+			must(t, err)
+			equal(t, "trials to judge again", waiting, 1)
+			if _, err := s.Run(t.Context(), text); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("got %v for a run of that name, want ErrNotFound", err)
+			}
+		})
+	}
+}

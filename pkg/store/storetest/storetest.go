@@ -51,6 +51,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Results/LateButCurrent", testLateButCurrent},
 		{"Results/Forgotten", testForgotten},
 		{"Results/Damaged", testDamaged},
+		{"Results/HostileText", testHostileText},
 		{"Results/EachResult", testEachResult},
 		{"Results/Cancelled", testCancelled},
 		{"Gradings/Judged", testGrading},

@@ -1,4 +1,4 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"cmp"
@@ -43,9 +43,9 @@ func (db *DB) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, err
 		recs[i] = vet(r)
 	}
 	out := make([]store.Stored, len(rs))
-	err := db.change(ctx, func(tx *sql.Tx) error {
-		b, now := newBatch(tx), db.now()
-		c := committer{batch: b, books: newBooks(b, now), now: now, limits: map[string]*limits{}}
+	err := db.change(ctx, func(tx *transaction) error {
+		now := db.now()
+		c := committer{tx: tx, books: newBooks(tx, now), now: now, limits: map[string]*limits{}}
 		for i, r := range recs {
 			stored, err := c.commit(ctx, r)
 			if err != nil {
@@ -112,7 +112,7 @@ func encode(r eval.Result) (string, error) {
 
 // A committer stores the records of one transaction.
 type committer struct {
-	batch  *batch
+	tx     *transaction
 	books  *books
 	now    time.Time
 	limits map[string]*limits // by run; nil for a run that does not exist
@@ -151,21 +151,22 @@ func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) 
 // attempt stores a record as an attempt with the verdict of its trial, and notes
 // whether its result now stands.
 func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *store.Stored) error {
-	res, err := c.batch.ExecContext(ctx, `
+	before, err := c.before(ctx, r.Record)
+	if err != nil || before.known {
+		return err
+	}
+	err = c.tx.later(ctx, `
 		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, started, ended)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (uid) DO NOTHING`,
-		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, stored.Result.Verdict, r.Result.Reason, r.Result.Message,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, stored.Result.Verdict, r.Result.Reason, Bytes(r.Result.Message),
 		r.CostMicroUSD, r.Tokens, r.TraceID, micros(r.Started), micros(r.Ended))
 	if err != nil {
 		return err
 	}
-	if n, err := res.RowsAffected(); n == 0 || err != nil {
+	if err := c.books.spend(ctx, r.Record, r.word, before.charge); err != nil {
 		return err
 	}
-	if err := c.books.spend(ctx, r.Record, r.word); err != nil {
-		return err
-	}
-	if err := c.decide(ctx, r, lim, stored); err != nil {
+	if err := c.decide(ctx, r, before.trial, lim, stored); err != nil {
 		return err
 	}
 	if !stored.Final {
@@ -175,16 +176,37 @@ func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *
 	return nil
 }
 
+// A past is what the store has of a record's attempt and trial before it takes it.
+type past struct {
+	// known says that the record has been stored already.
+	known bool
+	// trial is empty if the store does not have it: it was put back to an older state.
+	trial store.Trial
+	// charge of the attempt.
+	charge charge
+}
+
+// before reads all that a record needs, in one query.
+func (c *committer) before(ctx context.Context, r eval.Record) (p past, err error) {
+	t := &p.trial
+	t.Run, t.Ordinal = r.Run, r.Ordinal
+	err = c.tx.queryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM attempts WHERE uid = ?1),
+			coalesce(t.attempt, 0), coalesce(t.state, ''), coalesce(t.hold, 0), coalesce(t.hold_tokens, 0),
+			coalesce(t.failures, 0), coalesce(t.losses, 0), coalesce(t.reported, FALSE),
+			coalesce(c.microusd, 0), coalesce(c.tokens, 0), coalesce(c.day, '')
+		FROM (SELECT 1 AS n) AS one
+		LEFT JOIN trials t ON t.run = ?2 AND t.ordinal = ?3
+		LEFT JOIN charges c ON c.run = ?2 AND c.ordinal = ?3 AND c.n = ?4`, r.UID, r.Run, r.Ordinal, r.N).
+		Scan(&p.known, &t.Attempt, &t.State, &t.Hold.MicroUSD, &t.Hold.Tokens, &t.Failures, &t.Losses, &t.Reported,
+			&p.charge.MicroUSD, &p.charge.Tokens, &p.charge.day)
+	return p, err
+}
+
 // decide lets a new record bear on its trial, if it is one of the current attempt:
 // nothing is held for that any more, and its result may stand.
-func (c *committer) decide(ctx context.Context, r vetted, lim *limits, stored *store.Stored) error {
-	t, err := scanTrial(c.batch.queryRow(ctx, `SELECT `+trialColumns+` FROM trials WHERE run = ? AND ordinal = ?`, r.Run, r.Ordinal))
-	switch {
-	case errors.Is(err, sql.ErrNoRows): // of a store that was put back to an older state
-		return nil
-	case err != nil:
-		return err
-	case t.Attempt != r.N || t.State == store.Done:
+func (c *committer) decide(ctx context.Context, r vetted, t store.Trial, lim *limits, stored *store.Stored) error {
+	if t.State == "" || t.State == store.Done || t.Attempt != r.N {
 		return nil
 	}
 	switch {
@@ -209,24 +231,23 @@ func (c *committer) decide(ctx context.Context, r vetted, lim *limits, stored *s
 		stored.Final = t.Losses >= lim.maxLost
 	}
 	if !stored.Final {
-		_, err := c.batch.ExecContext(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = 1, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
+		return c.tx.later(ctx, `UPDATE trials SET failures = ?, losses = ?, reported = TRUE, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
 			t.Failures, t.Losses, r.Run, r.Ordinal)
-		return err
 	}
 	return c.stand(ctx, r.Record, r.body, lim, stored)
 }
 
 // stand makes the record's result the one of its trial.
 func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *limits, stored *store.Stored) error {
-	b, verdict := c.batch, stored.Result.Verdict
-	if _, err := b.ExecContext(ctx, `UPDATE trials SET state = 'done', result = ?, reported = 0, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
+	tx, verdict := c.tx, stored.Result.Verdict
+	if err := tx.later(ctx, `UPDATE trials SET state = 'done', result = ?, reported = FALSE, hold = 0, hold_tokens = 0 WHERE run = ? AND ordinal = ?`,
 		r.UID, r.Run, r.Ordinal); err != nil {
 		return err
 	}
-	if _, err := b.ExecContext(ctx, `INSERT INTO results (uid, body) VALUES (?, ?)`, r.UID, body); err != nil {
+	if err := tx.later(ctx, `INSERT INTO results (uid, body) VALUES (?, ?)`, r.UID, body); err != nil {
 		return err
 	}
-	if _, err := b.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
+	if err := tx.later(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = counts.n + 1`,
 		r.Run, verdict); err != nil {
 		return err
 	}
@@ -237,14 +258,14 @@ func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *
 	if stored.Judging, err = c.await(ctx, r, lim); err != nil {
 		return err
 	}
-	if err := putBlobs(ctx, b, r.Blobs); err != nil {
+	if err := putBlobs(ctx, tx, r.Blobs); err != nil {
 		return err
 	}
 	needed := []string{r.Result.Trajectory, r.Result.Frames}
 	for _, bl := range r.Blobs {
 		needed = append(needed, bl.SHA256)
 	}
-	if err := needBlobs(ctx, b, r.Run, needed...); err != nil {
+	if err := needBlobs(ctx, tx, r.Run, needed...); err != nil {
 		return err
 	}
 	of := r.Run
@@ -254,21 +275,21 @@ func (c *committer) stand(ctx context.Context, r eval.Record, body string, lim *
 			return err
 		}
 	}
-	return addEvent(ctx, b, eval.Event{Run: of, Kind: "result", At: c.now, Ordinal: r.Ordinal, Verdict: verdict})
+	return addEvent(ctx, tx, eval.Event{Run: of, Kind: "result", At: c.now, Ordinal: r.Ordinal, Verdict: verdict})
 }
 
 // grade stores the scores that the worker's checks gave.
 func (c *committer) grade(ctx context.Context, r eval.Record, lim *limits) error {
 	for i, s := range r.Result.Scores {
 		if lim.scored == 0 {
-			err := c.batch.queryRow(ctx, `
+			err := c.tx.queryRow(ctx, `
 				INSERT INTO gradings (run, name, created) VALUES (?, 'checks', ?)
-				ON CONFLICT (run, name) DO UPDATE SET name = name RETURNING id`, r.Run, micros(c.now)).Scan(&lim.scored)
+				ON CONFLICT (run, name) DO UPDATE SET name = excluded.name RETURNING id`, r.Run, micros(c.now)).Scan(&lim.scored)
 			if err != nil {
 				return err
 			}
 		}
-		_, err := c.batch.ExecContext(ctx, `
+		err := c.tx.later(ctx, `
 			INSERT INTO scores (grading, run, ordinal, n, position, check_name, value, pass, warning, reason)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			lim.scored, r.Run, r.Ordinal, r.N, i, s.Check, s.Value, s.Pass, s.Warning, s.Reason)
@@ -285,8 +306,8 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 		return l, nil
 	}
 	l := &limits{id: run}
-	err := c.batch.queryRow(ctx, `
-		SELECT r.attempts, r.max_lost, r.grading, r.parent, coalesce(p.grading = r.id, 0), coalesce(nullif(p.grading, r.id), '')
+	err := c.tx.queryRow(ctx, `
+		SELECT r.attempts, r.max_lost, r.grading, r.parent, coalesce(p.grading = r.id, FALSE), coalesce(nullif(p.grading, r.id), '')
 		FROM runs r LEFT JOIN runs p ON p.id = r.parent WHERE r.id = ?`, run).
 		Scan(&l.attempts, &l.maxLost, &l.current, &l.parent, &l.shown, &l.before)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -333,11 +354,15 @@ func scanRow(row scanner) (store.Row, error) {
 // or may not be among them, and none comes twice. fn may use the store. An error
 // of fn ends it and is returned as it is.
 func (db *DB) EachResult(ctx context.Context, run string, fn func(store.Row) error) error {
-	if err := known(ctx, db.read, run); err != nil {
+	if err := db.look(ctx, func(q querier) error { return known(ctx, q, run) }); err != nil {
 		return fmt.Errorf("results of run %s: %w", run, err)
 	}
 	for last := -1; ; {
-		rows, err := readAll(ctx, db.read, scanRow, rowQuery+`WHERE t.run = ? AND t.ordinal > ? ORDER BY t.ordinal LIMIT ?`, run, last, page)
+		var rows []store.Row
+		err := db.look(ctx, func(q querier) (err error) {
+			rows, err = readAll(ctx, q, scanRow, rowQuery+`WHERE t.run = ? AND t.ordinal > ? ORDER BY t.ordinal LIMIT ?`, run, last, page)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("results of run %s: %w", run, err)
 		}
@@ -355,7 +380,11 @@ func (db *DB) EachResult(ctx context.Context, run string, fn func(store.Row) err
 
 // Result returns the standing result of one trial, or ErrNotFound.
 func (db *DB) Result(ctx context.Context, run string, ordinal int) (store.Row, error) {
-	r, err := scanRow(db.read.QueryRowContext(ctx, rowQuery+`WHERE t.run = ? AND t.ordinal = ?`, run, ordinal))
+	var r store.Row
+	err := db.look(ctx, func(q querier) (err error) {
+		r, err = scanRow(q.queryRow(ctx, rowQuery+`WHERE t.run = ? AND t.ordinal = ?`, run, ordinal))
+		return err
+	})
 	if err != nil {
 		return store.Row{}, fmt.Errorf("result of trial %s:%d: %w", run, ordinal, missing(err))
 	}
@@ -369,13 +398,17 @@ func (db *DB) Counts(ctx context.Context, run string) (eval.VerdictCounts, error
 		verdict eval.Verdict
 		n       int
 	}
-	ts, err := readAll(ctx, db.read, func(row scanner) (t tally, err error) {
-		err = row.Scan(&t.verdict, &t.n)
-		return t, err
-	}, `SELECT verdict, n FROM counts WHERE run = ?`, run)
-	if err == nil && len(ts) == 0 {
-		err = known(ctx, db.read, run)
-	}
+	var ts []tally
+	err := db.look(ctx, func(q querier) (err error) {
+		ts, err = readAll(ctx, q, func(row scanner) (t tally, err error) {
+			err = row.Scan(&t.verdict, &t.n)
+			return t, err
+		}, `SELECT verdict, n FROM counts WHERE run = ?`, run)
+		if err == nil && len(ts) == 0 {
+			err = known(ctx, q, run)
+		}
+		return err
+	})
 	if err != nil {
 		return counts, fmt.Errorf("count the results of run %s: %w", run, err)
 	}
@@ -388,14 +421,18 @@ func (db *DB) Counts(ctx context.Context, run string) (eval.VerdictCounts, error
 // Attempts returns every attempt at a trial, by number; those with the same
 // number in the order in which they started.
 func (db *DB) Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error) {
-	as, err := readAll(ctx, db.read, scanAttempt, `
-		SELECT a.uid, a.run, a.ordinal, a.n, a.worker, a.outcome, a.verdict, a.reason, a.message, a.cost, a.tokens, a.trace_id,
-			a.started, a.ended, coalesce(t.result = a.uid, 0)
-		FROM attempts a LEFT JOIN trials t ON t.run = a.run AND t.ordinal = a.ordinal
-		WHERE a.run = ? AND a.ordinal = ?`, run, ordinal)
-	if err == nil && len(as) == 0 {
-		err = known(ctx, db.read, run)
-	}
+	var as []store.Attempt
+	err := db.look(ctx, func(q querier) (err error) {
+		as, err = readAll(ctx, q, scanAttempt, `
+			SELECT a.uid, a.run, a.ordinal, a.n, a.worker, a.outcome, a.verdict, a.reason, a.message, a.cost, a.tokens, a.trace_id,
+				a.started, a.ended, coalesce(t.result = a.uid, FALSE)
+			FROM attempts a LEFT JOIN trials t ON t.run = a.run AND t.ordinal = a.ordinal
+			WHERE a.run = ? AND a.ordinal = ?`, run, ordinal)
+		if err == nil && len(as) == 0 {
+			err = known(ctx, q, run)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("attempts at trial %s:%d: %w", run, ordinal, err)
 	}

@@ -1,4 +1,4 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
@@ -11,11 +11,18 @@ import (
 // at most limit, all of them for 0. Writers take turns, so an event never
 // appears before one that was returned already.
 func (db *DB) Events(ctx context.Context, run string, after int64, n int) ([]eval.Event, error) {
-	query := `SELECT seq, run, kind, at, ordinal, verdict, state FROM events WHERE seq > ?2 ORDER BY seq LIMIT ?3`
+	query := `SELECT seq, run, kind, at, ordinal, verdict, state FROM events WHERE seq > ? ORDER BY seq LIMIT ?`
+	var args []any
 	if run != "" {
-		query = `SELECT seq, run, kind, at, ordinal, verdict, state FROM events WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`
+		query = `SELECT seq, run, kind, at, ordinal, verdict, state FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`
+		args = []any{run}
 	}
-	es, err := readAll(ctx, db.read, scanEvent, query, run, after, limit(n))
+	args = append(args, after, limit(n))
+	var es []eval.Event
+	err := db.look(ctx, func(q querier) (err error) {
+		es, err = readAll(ctx, q, scanEvent, query, args...)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
@@ -30,8 +37,7 @@ func scanEvent(row scanner) (eval.Event, error) {
 	return e, err
 }
 
-func addEvent(ctx context.Context, tx execer, e eval.Event) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, kind, at, ordinal, verdict, state) VALUES (?, ?, ?, ?, ?, ?)`,
+func addEvent(ctx context.Context, tx *transaction, e eval.Event) error {
+	return tx.later(ctx, `INSERT INTO events (run, kind, at, ordinal, verdict, state) VALUES (?, ?, ?, ?, ?, ?)`,
 		e.Run, e.Kind, micros(e.At), e.Ordinal, e.Verdict, e.State)
-	return err
 }

@@ -1,11 +1,11 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -34,10 +34,9 @@ func scanRun(row scanner) (eval.Run, error) {
 func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, gradings ...eval.Run) error {
 	err := check(blobs)
 	if err == nil {
-		err = db.change(ctx, func(tx *sql.Tx) error {
-			b := newBatch(tx)
+		err = db.change(ctx, func(tx *transaction) error {
 			for _, run := range append([]eval.Run{r}, gradings...) {
-				if err := createRun(ctx, b, run, blobs); err != nil {
+				if err := createRun(ctx, tx, run, blobs); err != nil {
 					return err
 				}
 			}
@@ -50,14 +49,14 @@ func (db *DB) CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, grad
 	return nil
 }
 
-func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) error {
+func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Blob) error {
 	if err := bearable(r.Budget); err != nil {
 		return err
 	}
 	if r.DayMicroUSD < 0 {
 		return errors.New("a day's cap cannot be negative")
 	}
-	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
@@ -68,20 +67,20 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n == 0 {
-		return sameRun(ctx, b.tx, r)
+		return sameRun(ctx, tx, r)
 	}
 	var emptying bool
-	err = b.tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM collected WHERE run = ?)`, r.ID).Scan(&emptying)
+	err = tx.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM collected WHERE run = ?)`, r.ID).Scan(&emptying)
 	if err == nil && emptying {
 		err = errors.New("a run with this id is still being deleted")
 	}
 	if err != nil {
 		return err
 	}
-	if err := putBlobs(ctx, b, blobs); err != nil {
+	if err := putBlobs(ctx, tx, blobs); err != nil {
 		return err
 	}
-	header, err := getBlob(ctx, b.tx, r.Header)
+	header, err := getBlob(ctx, tx, r.Header)
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
@@ -93,18 +92,18 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 	if err := json.Unmarshal(plain, &snap); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	if err := needBlobs(ctx, b, r.ID, r.Header); err != nil {
+	if err := needBlobs(ctx, tx, r.ID, r.Header); err != nil {
 		return err
 	}
 	for _, c := range snap.Cases {
 		var there bool
-		if err := b.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?)`, c.Blob).Scan(&there); err != nil {
+		if err := tx.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?)`, c.Blob).Scan(&there); err != nil {
 			return err
 		}
 		if !there {
 			return fmt.Errorf("blob %.64q of case %s: %w", c.Blob, c.ID, store.ErrNotFound)
 		}
-		if err := needBlobs(ctx, b, r.ID, c.Blob); err != nil {
+		if err := needBlobs(ctx, tx, r.ID, c.Blob); err != nil {
 			return err
 		}
 	}
@@ -116,7 +115,7 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 			return fmt.Errorf("header: cell %d refers to case %d of %d and variant %d of %d", i, c.Case, len(snap.Cases), c.Variant, len(snap.Variants))
 		}
 		of := snap.Cases[c.Case]
-		_, err := b.ExecContext(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
+		err := tx.later(ctx, `INSERT INTO cells (run, cell, case_id, kind, variant, repeats) VALUES (?, ?, ?, ?, ?, ?)`,
 			r.ID, i, of.ID, of.Kind, snap.Variants[c.Variant].ID, c.Repeats)
 		if err != nil {
 			return err
@@ -126,8 +125,8 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 }
 
 // sameRun tells a repeated CreateRun from an id that is taken.
-func sameRun(ctx context.Context, tx *sql.Tx, r eval.Run) error {
-	old, err := scanRun(tx.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, r.ID))
+func sameRun(ctx context.Context, tx *transaction, r eval.Run) error {
+	old, err := scanRun(tx.queryRow(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, r.ID))
 	if err != nil {
 		return err
 	}
@@ -139,7 +138,11 @@ func sameRun(ctx context.Context, tx *sql.Tx, r eval.Run) error {
 
 // Run returns a run by its full id, or ErrNotFound.
 func (db *DB) Run(ctx context.Context, id string) (eval.Run, error) {
-	r, err := scanRun(db.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, id))
+	var r eval.Run
+	err := db.look(ctx, func(q querier) (err error) {
+		r, err = scanRun(q.queryRow(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, id))
+		return err
+	})
 	if err != nil {
 		return eval.Run{}, fmt.Errorf("run %s: %w", id, missing(err))
 	}
@@ -148,21 +151,25 @@ func (db *DB) Run(ctx context.Context, id string) (eval.Run, error) {
 
 // ListRuns returns runs, newest first. A limit of 0 means all.
 func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
-	rs, err := readAll(ctx, db.read, scanRun, `
-		SELECT `+runColumns+` FROM runs
-		WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
-		ORDER BY created DESC, id DESC LIMIT ?4`,
-		f.Suite, f.Prefix, f.Unfinished, limit(f.Limit))
+	var rs []eval.Run
+	err := db.look(ctx, func(q querier) (err error) {
+		rs, err = readAll(ctx, q, scanRun, `
+			SELECT `+runColumns+` FROM runs
+			WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
+			ORDER BY created DESC, id DESC LIMIT ?4`,
+			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit))
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	return rs, nil
 }
 
-// limit is a LIMIT for SQLite, where a negative one means none.
+// limit is a LIMIT; one that is not positive means none.
 func limit(n int) int {
 	if n <= 0 {
-		return -1
+		return math.MaxInt
 	}
 	return n
 }
@@ -170,10 +177,10 @@ func limit(n int) int {
 // SetState moves a run to a state, and adds an event if it was in another. Only
 // Finish makes a run done, and only Retry takes it back from there.
 func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		var old eval.RunState
 		var parent string
-		if err := tx.QueryRowContext(ctx, `SELECT state, parent FROM runs WHERE id = ?`, run).Scan(&old, &parent); err != nil {
+		if err := tx.queryRow(ctx, `SELECT state, parent FROM runs WHERE id = ?`, run).Scan(&old, &parent); err != nil {
 			return missing(err)
 		}
 		switch {
@@ -196,7 +203,7 @@ func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
 	return nil
 }
 
-func moveRun(ctx context.Context, tx *sql.Tx, run string, s eval.RunState) error {
+func moveRun(ctx context.Context, tx *transaction, run string, s eval.RunState) error {
 	if _, err := tx.ExecContext(ctx, `UPDATE runs SET state = ? WHERE id = ?`, s, run); err != nil {
 		return err
 	}
@@ -205,19 +212,15 @@ func moveRun(ctx context.Context, tx *sql.Tx, run string, s eval.RunState) error
 
 // SetControl records what a person wants of a run.
 func (db *DB) SetControl(ctx context.Context, run string, c eval.Control) error {
-	res, err := db.write.ExecContext(ctx, `UPDATE runs SET control = ? WHERE id = ?`, c, run)
-	if err == nil {
-		err = touched(res)
-	}
-	if err != nil {
+	if err := db.touch(ctx, `UPDATE runs SET control = ? WHERE id = ?`, c, run); err != nil {
 		return fmt.Errorf("set control of run %s to %s: %w", run, c, err)
 	}
 	return nil
 }
 
-// touched is ErrNotFound if a statement that names a row changed none.
-func touched(res sql.Result) error {
-	n, err := res.RowsAffected()
+// touch carries out a statement that changes one row, or is ErrNotFound.
+func (db *DB) touch(ctx context.Context, query string, args ...any) error {
+	n, err := db.exec(ctx, query, args...)
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
 	}
@@ -234,7 +237,7 @@ func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob) error {
 	}
 	err := check([]eval.Blob{summary})
 	if err == nil {
-		err = db.change(ctx, func(tx *sql.Tx) error { return finish(ctx, tx, r, summary, db.now()) })
+		err = db.change(ctx, func(tx *transaction) error { return finish(ctx, tx, r, summary, db.now()) })
 	}
 	if err != nil {
 		return fmt.Errorf("finish run %s: %w", r.ID, err)
@@ -242,9 +245,9 @@ func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob) error {
 	return nil
 }
 
-func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob, now time.Time) error {
+func finish(ctx context.Context, tx *transaction, r eval.Run, summary eval.Blob, now time.Time) error {
 	var old eval.RunState
-	if err := tx.QueryRowContext(ctx, `SELECT state FROM runs WHERE id = ?`, r.ID).Scan(&old); err != nil {
+	if err := tx.queryRow(ctx, `SELECT state FROM runs WHERE id = ?`, r.ID).Scan(&old); err != nil {
 		return missing(err)
 	}
 	if err := putBlobs(ctx, tx, []eval.Blob{summary}); err != nil {
@@ -275,7 +278,7 @@ func finish(ctx context.Context, tx *sql.Tx, r eval.Run, summary eval.Blob, now 
 // known is ErrNotFound for a run that does not exist.
 func known(ctx context.Context, q querier, run string) error {
 	var there bool
-	if err := q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)`, run).Scan(&there); err != nil {
+	if err := q.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)`, run).Scan(&there); err != nil {
 		return err
 	}
 	if !there {

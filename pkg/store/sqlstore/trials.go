@@ -1,9 +1,8 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,10 +12,8 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// openTrials is the table for questions about trials that are not done, which
-// are few, and asked all the time. Unasked, SQLite would go through all trials of
-// the run.
-const openTrials = `trials INDEXED BY trials_outstanding`
+// openTrials stands for [Dialect.OpenTrials].
+const openTrials = `{open trials}`
 
 // Dispatch writes marks in order, up to the first whose hold does not fit the
 // caps. A mark creates the trial's row, or moves it from waiting to dispatched if
@@ -24,9 +21,9 @@ const openTrials = `trials INDEXED BY trials_outstanding`
 // counts as written. The cursor never moves back.
 func (db *DB) Dispatch(ctx context.Context, run string, marks []store.Mark) (store.Marked, error) {
 	var d store.Marked
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		var err error
-		d, err = dispatch(ctx, newBatch(tx), run, marks, db.now())
+		d, err = dispatch(ctx, tx, run, marks, db.now())
 		return err
 	})
 	if err != nil {
@@ -35,10 +32,10 @@ func (db *DB) Dispatch(ctx context.Context, run string, marks []store.Mark) (sto
 	return d, nil
 }
 
-func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now time.Time) (d store.Marked, err error) {
+func dispatch(ctx context.Context, tx *transaction, run string, marks []store.Mark, now time.Time) (d store.Marked, err error) {
 	var trials int
 	var head string
-	err = b.tx.QueryRowContext(ctx, `SELECT trials, coalesce(nullif(parent, ''), id) FROM runs WHERE id = ?`, run).Scan(&trials, &head)
+	err = tx.queryRow(ctx, `SELECT trials, coalesce(nullif(parent, ''), id) FROM runs WHERE id = ?`, run).Scan(&trials, &head)
 	if err != nil {
 		return d, missing(err)
 	}
@@ -50,7 +47,7 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now
 			return d, fmt.Errorf("trial %d cannot hold less than nothing", m.Ordinal)
 		}
 	}
-	caps, err := boundsOf(ctx, b.tx, head, now)
+	caps, err := boundsOf(ctx, tx, head, now)
 	if err != nil {
 		return d, err
 	}
@@ -59,10 +56,10 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now
 	for _, m := range marks {
 		var written bool
 		if short, final := caps.short(m.Hold); short == "" {
-			written, err = mark(ctx, b, run, m)
+			written, err = mark(ctx, tx, run, m)
 		} else {
 			var idle bool
-			if idle, err = moot(ctx, b, run, m); err == nil && !idle {
+			if idle, err = moot(ctx, tx, run, m); err == nil && !idle {
 				d.Short, d.Final = short, final
 				break
 			}
@@ -77,18 +74,19 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now
 		d.Marks++
 		cursor = max(cursor, m.Cursor)
 	}
-	_, err = b.ExecContext(ctx, `
-		UPDATE runs SET cursor = max(cursor, ?), held_microusd = held_microusd + ?, held_tokens = held_tokens + ? WHERE id = ?`,
+	_, err = tx.ExecContext(ctx, `
+		UPDATE runs SET cursor = CASE WHEN cursor < ?1 THEN ?1 ELSE cursor END,
+			held_microusd = held_microusd + ?2, held_tokens = held_tokens + ?3 WHERE id = ?4`,
 		cursor, held.MicroUSD, held.Tokens, run)
 	return d, err
 }
 
 // mark writes one mark, and says whether it changed anything.
-func mark(ctx context.Context, b *batch, run string, m store.Mark) (bool, error) {
-	res, err := b.ExecContext(ctx, `
+func mark(ctx context.Context, tx *transaction, run string, m store.Mark) (bool, error) {
+	res, err := tx.ExecContext(ctx, `
 		INSERT INTO trials (run, ordinal, attempt, state, hold, hold_tokens) VALUES (?, ?, ?, 'dispatched', ?, ?)
 		ON CONFLICT (run, ordinal) DO UPDATE SET state = 'dispatched', not_before = 0, hold = excluded.hold, hold_tokens = excluded.hold_tokens
-		WHERE state = 'waiting' AND attempt = excluded.attempt`,
+		WHERE trials.state = 'waiting' AND trials.attempt = excluded.attempt`,
 		run, m.Ordinal, m.Attempt, m.Hold.MicroUSD, m.Hold.Tokens)
 	if err != nil {
 		return false, err
@@ -98,8 +96,8 @@ func mark(ctx context.Context, b *batch, run string, m store.Mark) (bool, error)
 }
 
 // moot says whether a mark would change nothing, so that it needs no room.
-func moot(ctx context.Context, b *batch, run string, m store.Mark) (moot bool, err error) {
-	err = b.queryRow(ctx, `
+func moot(ctx context.Context, tx *transaction, run string, m store.Mark) (moot bool, err error) {
+	err = tx.queryRow(ctx, `
 		SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND ordinal = ? AND NOT (state = 'waiting' AND attempt = ?))`,
 		run, m.Ordinal, m.Attempt).Scan(&moot)
 	return moot, err
@@ -108,11 +106,11 @@ func moot(ctx context.Context, b *batch, run string, m store.Mark) (moot bool, e
 // TakeBack undoes marks whose attempts nobody has begun. The same attempt waits
 // again, and what it held is free.
 func (db *DB) TakeBack(ctx context.Context, run string, marks []store.Mark) error {
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		if err := known(ctx, tx, run); err != nil {
 			return err
 		}
-		bk := newBooks(newBatch(tx), db.now())
+		bk := newBooks(tx, db.now())
 		for _, m := range marks {
 			if err := takeBack(ctx, bk, run, m); err != nil {
 				return err
@@ -129,7 +127,7 @@ func (db *DB) TakeBack(ctx context.Context, run string, marks []store.Mark) erro
 func takeBack(ctx context.Context, bk *books, run string, m store.Mark) error {
 	const out = ` WHERE run = ? AND ordinal = ? AND attempt = ? AND state = 'dispatched' AND NOT reported`
 	var hold eval.Amount
-	err := bk.batch.queryRow(ctx, `SELECT hold, hold_tokens FROM trials`+out, run, m.Ordinal, m.Attempt).Scan(&hold.MicroUSD, &hold.Tokens)
+	err := bk.tx.queryRow(ctx, `SELECT hold, hold_tokens FROM trials`+out, run, m.Ordinal, m.Attempt).Scan(&hold.MicroUSD, &hold.Tokens)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -138,7 +136,7 @@ func takeBack(ctx context.Context, bk *books, run string, m store.Mark) error {
 	}
 	e := bk.of(run)
 	e.held = less(e.held, hold)
-	_, err = bk.batch.ExecContext(ctx, `UPDATE trials SET state = 'waiting', not_before = 0, hold = 0, hold_tokens = 0`+out,
+	_, err = bk.tx.ExecContext(ctx, `UPDATE trials SET state = 'waiting', not_before = 0, hold = 0, hold_tokens = 0`+out,
 		run, m.Ordinal, m.Attempt)
 	return err
 }
@@ -151,14 +149,18 @@ const waitingAtOnce = 5000
 // the first few thousand of those that wait. The failure or
 // loss of a current attempt that is Reported is among Failures and Losses.
 func (db *DB) Outstanding(ctx context.Context, run string) ([]store.Trial, error) {
-	ts, err := readAll(ctx, db.read, scanTrial, `
-		SELECT * FROM (SELECT `+trialColumns+` FROM `+openTrials+` WHERE run = ?1 AND state <> 'done' AND state = 'dispatched')
-		UNION ALL
-		SELECT * FROM (SELECT `+trialColumns+` FROM `+openTrials+` WHERE run = ?1 AND state <> 'done' AND state = 'waiting' ORDER BY ordinal LIMIT ?2)
-		ORDER BY ordinal`, run, waitingAtOnce)
-	if err == nil && len(ts) == 0 {
-		err = known(ctx, db.read, run)
-	}
+	var ts []store.Trial
+	err := db.look(ctx, func(q querier) (err error) {
+		ts, err = readAll(ctx, q, scanTrial, `
+			SELECT * FROM (SELECT `+trialColumns+` FROM `+openTrials+` WHERE run = ?1 AND state <> 'done' AND state = 'dispatched') AS out
+			UNION ALL
+			SELECT * FROM (SELECT `+trialColumns+` FROM `+openTrials+` WHERE run = ?1 AND state <> 'done' AND state = 'waiting' ORDER BY ordinal LIMIT ?2) AS due
+			ORDER BY ordinal`, run, waitingAtOnce)
+		if err == nil && len(ts) == 0 {
+			err = known(ctx, q, run)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("outstanding trials of run %s: %w", run, err)
 	}
@@ -180,16 +182,16 @@ func scanTrial(row scanner) (store.Trial, error) {
 // never dispatched is ErrNotFound. What the attempt holds, because it has no
 // record, is charged.
 func (db *DB) Next(ctx context.Context, run string, ordinal, n int, notBefore time.Time) error {
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		var there int
-		if err := tx.QueryRowContext(ctx, `SELECT 1 FROM trials WHERE run = ? AND ordinal = ?`, run, ordinal).Scan(&there); err != nil {
+		if err := tx.queryRow(ctx, `SELECT 1 FROM trials WHERE run = ? AND ordinal = ?`, run, ordinal).Scan(&there); err != nil {
 			return missing(err)
 		}
 		if err := giveUp(ctx, tx, db.now(), `run = ? AND ordinal = ? AND attempt = ?`, run, ordinal, n); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `
-			UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = ?, reported = 0
+			UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = ?, reported = FALSE
 			WHERE run = ? AND ordinal = ? AND attempt = ? AND state <> 'done'`,
 			micros(notBefore), run, ordinal, n)
 		return err
@@ -206,7 +208,7 @@ func (db *DB) Next(ctx context.Context, run string, ordinal, n int, notBefore ti
 // What attempts hold, because they have no record, is charged.
 func (db *DB) Release(ctx context.Context, run string) (int, error) {
 	var n int64
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		if err := known(ctx, tx, run); err != nil {
 			return err
 		}
@@ -214,7 +216,7 @@ func (db *DB) Release(ctx context.Context, run string) (int, error) {
 			return err
 		}
 		res, err := tx.ExecContext(ctx, `
-			UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + 1, not_before = 0, reported = 0
+			UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + 1, not_before = 0, reported = FALSE
 			WHERE run = ? AND state <> 'done' AND state = 'dispatched'`, run)
 		if err != nil {
 			return err
@@ -239,7 +241,7 @@ func (db *DB) Release(ctx context.Context, run string) (int, error) {
 // failed trial again until it passes would bias the rates.
 func (db *DB) Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error) {
 	n := 0
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		var err error
 		n, err = retry(ctx, tx, run, vs, db.now())
 		return err
@@ -250,11 +252,11 @@ func (db *DB) Retry(ctx context.Context, run string, vs []eval.Verdict) (int, er
 	return n, nil
 }
 
-func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict, now time.Time) (int, error) {
+func retry(ctx context.Context, tx *transaction, run string, vs []eval.Verdict, now time.Time) (int, error) {
 	var state eval.RunState
 	var trials int
 	var parent string
-	if err := tx.QueryRowContext(ctx, `SELECT state, trials, parent FROM runs WHERE id = ?`, run).Scan(&state, &trials, &parent); err != nil {
+	if err := tx.queryRow(ctx, `SELECT state, trials, parent FROM runs WHERE id = ?`, run).Scan(&state, &trials, &parent); err != nil {
 		return 0, missing(err)
 	}
 	if parent != "" {
@@ -265,21 +267,23 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict, now t
 			return 0, fmt.Errorf("a trial with verdict %q is not run again", v)
 		}
 	}
-	those, err := json.Marshal(vs)
-	if err != nil {
+	// There are three that may be asked for; no trial has the verdict "".
+	those := append([]eval.Verdict{"", "", ""}, vs...)
+	args := []any{run, those[len(vs)], those[len(vs)+1], those[len(vs)+2]}
+	const (
+		asked = `verdict IN (?2, ?3, ?4)`
+		again = `ordinal IN (SELECT ordinal FROM (` + verdicts + `) AS v WHERE ` + asked + `)`
+	)
+	if err := discount(ctx, tx, `id = ?1`, again, args...); err != nil {
 		return 0, err
 	}
-	const again = `ordinal IN (SELECT ordinal FROM (` + verdicts + `) WHERE verdict IN (SELECT value FROM json_each(?2)))`
-	if err := discount(ctx, tx, `id = ?1`, again, run, string(those)); err != nil {
-		return 0, err
-	}
-	_, err = tx.ExecContext(ctx, `
+	_, err := tx.ExecContext(ctx, `
 		UPDATE trials SET state = 'waiting', attempt = attempt + 1, not_before = 0, failures = 0, losses = 0, result = NULL, subject = ''
-		WHERE run = ?1 AND `+again, run, string(those))
+		WHERE run = ?1 AND `+again, args...)
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ? AND verdict IN (SELECT value FROM json_each(?))`, run, string(those))
+	_, err = tx.ExecContext(ctx, `DELETE FROM counts WHERE run = ?1 AND `+asked, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -299,13 +303,13 @@ func retry(ctx context.Context, tx *sql.Tx, run string, vs []eval.Verdict, now t
 		return 0, err
 	}
 	var open int
-	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, run).Scan(&open)
+	err = tx.queryRow(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, run).Scan(&open)
 	return open, err
 }
 
 // forgetJudgements takes what judges said of a run's open trials out of its
 // gradings: it is void, since they run again.
-func forgetJudgements(ctx context.Context, tx *sql.Tx, run string, now time.Time) error {
+func forgetJudgements(ctx context.Context, tx *transaction, run string, now time.Time) error {
 	const (
 		gradings = `parent = ?1 AND parent <> ''`
 		open     = `ordinal IN (SELECT ordinal FROM ` + openTrials + ` WHERE run = ?1 AND state <> 'done')`
@@ -322,9 +326,9 @@ func forgetJudgements(ctx context.Context, tx *sql.Tx, run string, now time.Time
 }
 
 // reopen takes a done run back to running, unless all its trials have results.
-func reopen(ctx context.Context, tx *sql.Tx, run string, trials int, now time.Time) error {
+func reopen(ctx context.Context, tx *transaction, run string, trials int, now time.Time) error {
 	var standing int
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(n), 0) FROM counts WHERE run = ?`, run).Scan(&standing)
+	err := tx.queryRow(ctx, `SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counts WHERE run = ?`, run).Scan(&standing)
 	if err != nil || standing >= trials {
 		return err
 	}
@@ -332,8 +336,8 @@ func reopen(ctx context.Context, tx *sql.Tx, run string, trials int, now time.Ti
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + (state = 'dispatched'),
-			not_before = 0, failures = 0, losses = 0, reported = 0
+		UPDATE `+openTrials+` SET state = 'waiting', attempt = attempt + CASE WHEN state = 'dispatched' THEN 1 ELSE 0 END,
+			not_before = 0, failures = 0, losses = 0, reported = FALSE
 		WHERE run = ? AND state <> 'done'`, run)
 	if err != nil {
 		return err

@@ -1,8 +1,7 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -17,9 +16,9 @@ func (db *DB) SetBaseline(ctx context.Context, b store.Baseline) error {
 	if b.Made.IsZero() {
 		b.Made = time.Now()
 	}
-	err := db.change(ctx, func(tx *sql.Tx) error {
+	err := db.change(ctx, func(tx *transaction) error {
 		var state eval.RunState
-		err := tx.QueryRowContext(ctx, `SELECT state FROM runs WHERE id = ? AND suite = ? AND parent = ''`, b.Run, b.Suite).Scan(&state)
+		err := tx.queryRow(ctx, `SELECT state FROM runs WHERE id = ? AND suite = ? AND parent = ''`, b.Run, b.Suite).Scan(&state)
 		if err != nil {
 			return missing(err)
 		}
@@ -39,7 +38,11 @@ func (db *DB) SetBaseline(ctx context.Context, b store.Baseline) error {
 
 // Baseline returns a baseline of a suite, or ErrNotFound.
 func (db *DB) Baseline(ctx context.Context, suite, name string) (store.Baseline, error) {
-	b, err := scanBaseline(db.read.QueryRowContext(ctx, `SELECT suite, name, run, made FROM baselines WHERE suite = ? AND name = ?`, suite, name))
+	var b store.Baseline
+	err := db.look(ctx, func(q querier) (err error) {
+		b, err = scanBaseline(q.queryRow(ctx, `SELECT suite, name, run, made FROM baselines WHERE suite = ? AND name = ?`, suite, name))
+		return err
+	})
 	if err != nil {
 		return store.Baseline{}, fmt.Errorf("baseline %s of suite %s: %w", name, suite, missing(err))
 	}
@@ -48,7 +51,11 @@ func (db *DB) Baseline(ctx context.Context, suite, name string) (store.Baseline,
 
 // Baselines returns all baselines, by suite and name.
 func (db *DB) Baselines(ctx context.Context) ([]store.Baseline, error) {
-	bs, err := readAll(ctx, db.read, scanBaseline, `SELECT suite, name, run, made FROM baselines ORDER BY suite, name`)
+	var bs []store.Baseline
+	err := db.look(ctx, func(q querier) (err error) {
+		bs, err = readAll(ctx, q, scanBaseline, `SELECT suite, name, run, made FROM baselines ORDER BY suite, name`)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list baselines: %w", err)
 	}

@@ -1,8 +1,7 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -14,7 +13,11 @@ import (
 // Ledger returns what a run and its gradings have taken. That of a grading is its
 // run's.
 func (db *DB) Ledger(ctx context.Context, run string) (eval.Ledger, error) {
-	l, err := ledger(ctx, db.read, run)
+	var l eval.Ledger
+	err := db.look(ctx, func(q querier) (err error) {
+		l, err = ledger(ctx, q, run)
+		return err
+	})
 	if err != nil {
 		return eval.Ledger{}, fmt.Errorf("ledger of run %s: %w", run, err)
 	}
@@ -58,13 +61,8 @@ func ledger(ctx context.Context, q querier, run string) (eval.Ledger, error) {
 func (db *DB) SetBudget(ctx context.Context, run string, b eval.Budget) error {
 	err := bearable(b)
 	if err == nil {
-		var res sql.Result
-		res, err = db.write.ExecContext(ctx, `
-			UPDATE runs SET budget_microusd = ?, budget_tokens = ?, budget_time = ? WHERE id = ? AND parent = ''`,
+		err = db.touch(ctx, `UPDATE runs SET budget_microusd = ?, budget_tokens = ?, budget_time = ? WHERE id = ? AND parent = ''`,
 			b.MicroUSD, b.Tokens, b.Time, run)
-		if err == nil {
-			err = touched(res)
-		}
 	}
 	if err != nil {
 		return fmt.Errorf("set the budget of run %s: %w", run, err)
@@ -98,10 +96,10 @@ type bounds []bound
 
 // boundsOf reads the caps from the row of a run without a parent. It reads the
 // ledgers only for caps that are set.
-func boundsOf(ctx context.Context, tx *sql.Tx, head string, now time.Time) (bounds, error) {
+func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) (bounds, error) {
 	var budget eval.Budget
 	var day int64
-	err := tx.QueryRowContext(ctx, `SELECT budget_microusd, budget_tokens, day_microusd FROM runs WHERE id = ?`, head).
+	err := tx.queryRow(ctx, `SELECT budget_microusd, budget_tokens, day_microusd FROM runs WHERE id = ?`, head).
 		Scan(&budget.MicroUSD, &budget.Tokens, &day)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", head, missing(err))
@@ -122,9 +120,9 @@ func boundsOf(ctx context.Context, tx *sql.Tx, head string, now time.Time) (boun
 	}
 	if day > 0 {
 		b := bound{name: eval.ShortOfDayMoney, max: day, of: microUSD}
-		err := tx.QueryRowContext(ctx, `
-			SELECT (SELECT coalesce(sum(microusd), 0) FROM days WHERE day = ?),
-				(SELECT coalesce(sum(held_microusd), 0) FROM runs WHERE held_microusd > 0)`, date(now)).Scan(&b.gone, &b.held)
+		err := tx.queryRow(ctx, `
+			SELECT CAST((SELECT coalesce(sum(microusd), 0) FROM days WHERE day = ?) AS BIGINT),
+				CAST((SELECT coalesce(sum(held_microusd), 0) FROM runs WHERE held_microusd > 0) AS BIGINT)`, date(now)).Scan(&b.gone, &b.held)
 		if err != nil {
 			return nil, err
 		}
@@ -166,14 +164,14 @@ type entry struct{ spent, uncounted, charged, held eval.Amount }
 // books gather what one transaction adds to the ledgers, so that it writes each
 // once.
 type books struct {
-	batch *batch
+	tx    *transaction
 	today string
 	runs  map[string]*entry
 	days  map[string]int64
 }
 
-func newBooks(b *batch, now time.Time) *books {
-	return &books{batch: b, today: date(now), runs: map[string]*entry{}, days: map[string]int64{}}
+func newBooks(tx *transaction, now time.Time) *books {
+	return &books{tx: tx, today: date(now), runs: map[string]*entry{}, days: map[string]int64{}}
 }
 
 func (bk *books) of(run string) *entry {
@@ -185,27 +183,29 @@ func (bk *books) of(run string) *entry {
 	return e
 }
 
+// A charge is what an attempt that ended unseen held, and the day on which that was
+// counted; empty for none.
+type charge struct {
+	eval.Amount
+	day string
+}
+
 // spend adds what an attempt took. If its record is the word of a worker, it
 // replaces what the attempt was charged: on the day of the charge, so that the day
 // of the record has no part of it but what goes beyond.
-func (bk *books) spend(ctx context.Context, r eval.Record, word bool) error {
+func (bk *books) spend(ctx context.Context, r eval.Record, word bool, was charge) error {
 	e := bk.of(r.Run)
 	e.spent = e.spent.Add(took(r))
 	rest := r.CostMicroUSD
-	if word {
-		var charge eval.Amount
-		var day string
-		err := bk.batch.queryRow(ctx, `DELETE FROM charges WHERE run = ? AND ordinal = ? AND n = ? RETURNING microusd, tokens, day`,
-			r.Run, r.Ordinal, r.N).Scan(&charge.MicroUSD, &charge.Tokens, &day)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if word && was.day != "" {
+		err := bk.tx.later(ctx, `DELETE FROM charges WHERE run = ? AND ordinal = ? AND n = ?`, r.Run, r.Ordinal, r.N)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			covered := min(rest, charge.MicroUSD)
-			e.charged = less(e.charged, charge)
-			bk.days[day] += covered - charge.MicroUSD
-			rest -= covered
-		}
+		covered := min(rest, was.MicroUSD)
+		e.charged = less(e.charged, was.Amount)
+		bk.days[was.day] += covered - was.MicroUSD
+		rest -= covered
 	}
 	bk.days[bk.today] += rest
 	return nil
@@ -217,16 +217,16 @@ func (bk *books) charge(ctx context.Context, t store.Trial, but string) error {
 	e := bk.of(t.Run)
 	e.held = less(e.held, t.Hold)
 	var said bool
-	err := bk.batch.queryRow(ctx, `
+	err := bk.tx.queryRow(ctx, `
 		SELECT EXISTS (SELECT 1 FROM attempts WHERE run = ? AND ordinal = ? AND n = ? AND outcome <> ? AND uid <> ?)`,
 		t.Run, t.Ordinal, t.Attempt, eval.AttemptLost, but).Scan(&said)
 	if err != nil || said {
 		return err
 	}
 	var day string
-	err = bk.batch.queryRow(ctx, `
+	err = bk.tx.queryRow(ctx, `
 		INSERT INTO charges (run, ordinal, n, microusd, tokens, day) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (run, ordinal, n) DO UPDATE SET microusd = microusd + excluded.microusd, tokens = tokens + excluded.tokens
+		ON CONFLICT (run, ordinal, n) DO UPDATE SET microusd = charges.microusd + excluded.microusd, tokens = charges.tokens + excluded.tokens
 		RETURNING day`, t.Run, t.Ordinal, t.Attempt, t.Hold.MicroUSD, t.Hold.Tokens, bk.today).Scan(&day)
 	e.charged = e.charged.Add(t.Hold)
 	bk.days[day] += t.Hold.MicroUSD
@@ -239,7 +239,7 @@ func (bk *books) write(ctx context.Context) error {
 		if *e == (entry{}) {
 			continue
 		}
-		_, err := bk.batch.ExecContext(ctx, `
+		err := bk.tx.later(ctx, `
 			UPDATE runs SET spent = spent + ?, spent_tokens = spent_tokens + ?,
 				uncounted_microusd = uncounted_microusd + ?, uncounted_tokens = uncounted_tokens + ?,
 				charged_microusd = charged_microusd + ?, charged_tokens = charged_tokens + ?,
@@ -252,14 +252,14 @@ func (bk *books) write(ctx context.Context) error {
 		}
 	}
 	for day, amount := range bk.days {
-		statement := `INSERT INTO days (day, microusd) VALUES (?1, ?2) ON CONFLICT (day) DO UPDATE SET microusd = microusd + excluded.microusd`
+		statement := `INSERT INTO days (day, microusd) VALUES (?1, ?2) ON CONFLICT (day) DO UPDATE SET microusd = days.microusd + excluded.microusd`
 		switch {
 		case amount == 0:
 			continue
 		case amount < 0: // of a charge; its day may be collected
 			statement = `UPDATE days SET microusd = microusd + ?2 WHERE day = ?1`
 		}
-		if _, err := bk.batch.ExecContext(ctx, statement, day, amount); err != nil {
+		if err := bk.tx.later(ctx, statement, day, amount); err != nil {
 			return err
 		}
 	}
@@ -268,19 +268,18 @@ func (bk *books) write(ctx context.Context) error {
 
 // giveUp charges trials that are out what they hold: nobody waits for them any
 // more. which is a condition on trials.
-func giveUp(ctx context.Context, tx *sql.Tx, now time.Time, which string, args ...any) error {
+func giveUp(ctx context.Context, tx *transaction, now time.Time, which string, args ...any) error {
 	out := ` WHERE state <> 'done' AND state = 'dispatched' AND ` + which
 	ts, err := readAll(ctx, tx, scanTrial, `SELECT `+trialColumns+` FROM `+openTrials+out, args...)
 	if err != nil || len(ts) == 0 {
 		return err
 	}
-	bk := newBooks(newBatch(tx), now)
+	bk := newBooks(tx, now)
 	for _, t := range ts {
 		if err := bk.charge(ctx, t, ""); err != nil {
 			return err
 		}
 	}
-	//nolint:gosec // which is written in this package
 	free := `UPDATE ` + openTrials + ` SET hold = 0, hold_tokens = 0` + out
 	if _, err := tx.ExecContext(ctx, free, args...); err != nil {
 		return err
@@ -290,8 +289,7 @@ func giveUp(ctx context.Context, tx *sql.Tx, now time.Time, which string, args .
 
 // discount notes, before results are taken away, that the attempts which carry
 // them will not count. runs is a condition on runs, which on trials.
-func discount(ctx context.Context, tx *sql.Tx, runs, which string, args ...any) error {
-	//nolint:gosec // so are runs and which
+func discount(ctx context.Context, tx *transaction, runs, which string, args ...any) error {
 	query := `
 		UPDATE runs SET (uncounted_microusd, uncounted_tokens) = (
 			SELECT runs.uncounted_microusd + coalesce(sum(a.cost), 0), runs.uncounted_tokens + coalesce(sum(a.tokens), 0)

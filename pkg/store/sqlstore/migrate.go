@@ -1,10 +1,9 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,16 +13,11 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// migrate brings the schema up to date. Each migration is one transaction.
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files,
+// Migrate brings a schema up to date with the files, whose dialect is the name that
+// goose has for the database: "sqlite3" or "postgres". Each migration is one
+// transaction.
+func Migrate(ctx context.Context, db *sql.DB, dialect string, files fs.FS) error {
+	p, err := goose.NewProvider(goose.Dialect(dialect), db, files,
 		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
@@ -56,18 +50,19 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// identify returns the store's id and mints it in a new file.
-func identify(ctx context.Context, db *sql.DB) (string, error) {
-	var id string
-	err := db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'id'`).Scan(&id)
+// identify reads the store's id, and mints it in a new database.
+func (db *DB) identify(ctx context.Context) error {
+	const ask = `SELECT value FROM meta WHERE key = 'id'`
+	err := db.look(ctx, func(q querier) error { return q.queryRow(ctx, ask).Scan(&db.id) })
 	if !errors.Is(err, sql.ErrNoRows) {
-		return id, err
+		return err
 	}
 	// 80 random bits: two stores on one Redis never meet.
 	mint := strings.ToLower(rand.Text()[:16])
-	if _, err := db.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('id', ?) ON CONFLICT DO NOTHING`, mint); err != nil {
-		return "", err
-	}
-	err = db.QueryRowContext(ctx, `SELECT value FROM meta WHERE key = 'id'`).Scan(&id)
-	return id, err
+	return db.change(ctx, func(tx *transaction) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO meta (key, value) VALUES ('id', ?) ON CONFLICT DO NOTHING`, mint); err != nil {
+			return err
+		}
+		return tx.queryRow(ctx, ask).Scan(&db.id)
+	})
 }

@@ -1,4 +1,4 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
@@ -23,23 +23,27 @@ func (db *DB) setLive(ctx context.Context, run string, l eval.Live) error {
 	if err != nil {
 		return err
 	}
-	res, err := db.write.ExecContext(ctx, `
-		INSERT INTO live (run, body) SELECT id, ?2 FROM runs WHERE id = ?1 AND state <> 'done'
-		ON CONFLICT (run) DO UPDATE SET body = excluded.body`, run, string(body))
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return known(ctx, db.write, run)
+	return db.change(ctx, func(tx *transaction) error {
+		res, err := tx.ExecContext(ctx, `
+			INSERT INTO live (run, body) SELECT id, CAST(?2 AS TEXT) FROM runs WHERE id = ?1 AND state <> 'done'
+			ON CONFLICT (run) DO UPDATE SET body = excluded.body`, run, string(body))
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return known(ctx, tx, run)
+	})
 }
 
 // Live returns what SetLive stored last, or ErrNotFound.
 func (db *DB) Live(ctx context.Context, run string) (eval.Live, error) {
 	var body []byte
 	var l eval.Live
-	err := db.read.QueryRowContext(ctx, `SELECT body FROM live WHERE run = ?`, run).Scan(&body)
+	err := db.look(ctx, func(q querier) error {
+		return q.queryRow(ctx, `SELECT body FROM live WHERE run = ?`, run).Scan(&body)
+	})
 	if err == nil {
 		err = json.Unmarshal(body, &l)
 	}

@@ -1,4 +1,4 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
@@ -19,13 +19,12 @@ func (db *DB) CreateGrading(ctx context.Context, g eval.Run, blobs []eval.Blob, 
 	err := check(blobs)
 	var waiting int
 	if err == nil {
-		err = db.change(ctx, func(tx *sql.Tx) error {
-			b := newBatch(tx)
-			parent, err := scanRun(tx.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ? AND parent = ''`, g.Parent))
+		err = db.change(ctx, func(tx *transaction) error {
+			parent, err := scanRun(tx.queryRow(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ? AND parent = ''`, g.Parent))
 			if err != nil {
 				return fmt.Errorf("run %s: %w", g.Parent, missing(err))
 			}
-			if err := createRun(ctx, b, g, blobs); err != nil {
+			if err := createRun(ctx, tx, g, blobs); err != nil {
 				return err
 			}
 			waiting, err = fillGrading(ctx, tx, g, parent, all)
@@ -40,38 +39,71 @@ func (db *DB) CreateGrading(ctx context.Context, g eval.Run, blobs []eval.Blob, 
 
 // fillGrading adds the trials of a grading, and counts those that wait. Doing it
 // again adds nothing.
-func fillGrading(ctx context.Context, tx *sql.Tx, g, parent eval.Run, all bool) (int, error) {
-	those := `SELECT ?1, t.ordinal, 1, 'waiting', t.subject FROM trials t WHERE t.run = ?2 AND t.state = 'done' AND t.subject <> ''`
+func fillGrading(ctx context.Context, tx *transaction, g, parent eval.Run, all bool) (int, error) {
+	var err error
 	if all {
-		those = `SELECT ?1, t.ordinal, 1, 'waiting', json_extract(r.body, '$.trajectory')
-			FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result
-			WHERE t.run = ?2 AND a.verdict IN ('pass', 'fail', 'unjudged') AND json_extract(r.body, '$.trajectory') <> ''`
+		err = fillAnew(ctx, tx, g.ID, parent.ID)
 	} else {
-		_, err := tx.ExecContext(ctx, `
-			INSERT INTO trials (run, ordinal, attempt, state, subject, result)
-			SELECT ?1, j.ordinal, j.attempt, 'done', j.subject, j.result
-			FROM trials j JOIN attempts a ON a.uid = j.result
-			WHERE j.run = ?2 AND a.verdict IN ('pass', 'fail')
-			ON CONFLICT DO NOTHING`, g.ID, parent.Grading)
-		if err != nil {
-			return 0, err
+		for _, statement := range []struct{ query, of string }{
+			{`INSERT INTO trials (run, ordinal, attempt, state, subject, result)
+				SELECT CAST(? AS TEXT), j.ordinal, j.attempt, 'done', j.subject, j.result
+				FROM trials j JOIN attempts a ON a.uid = j.result
+				WHERE j.run = ? AND a.verdict IN ('pass', 'fail')
+				ON CONFLICT DO NOTHING`, parent.Grading},
+			{`INSERT INTO trials (run, ordinal, attempt, state, subject)
+				SELECT CAST(? AS TEXT), t.ordinal, 1, 'waiting', t.subject FROM trials t WHERE t.run = ? AND t.state = 'done' AND t.subject <> ''
+				ON CONFLICT DO NOTHING`, parent.ID},
+		} {
+			if _, err = tx.ExecContext(ctx, statement.query, g.ID, statement.of); err != nil {
+				break
+			}
 		}
 	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO trials (run, ordinal, attempt, state, subject) `+those+` ON CONFLICT DO NOTHING`, g.ID, parent.ID)
 	if err != nil {
 		return 0, err
 	}
 	var n int
-	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, g.ID).Scan(&n)
+	err = tx.queryRow(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, g.ID).Scan(&n)
 	return n, err
+}
+
+// fillAnew lets every trial of a run that came to something wait in a grading. The
+// trajectory is taken from the result here, since the databases do not agree on what
+// of JSON they can read.
+func fillAnew(ctx context.Context, tx *transaction, grading, run string) error {
+	for last := -1; ; {
+		rows, err := readAll(ctx, tx, scanRow, rowQuery+`
+			WHERE t.run = ? AND t.ordinal > ? AND a.verdict IN ('pass', 'fail', 'unjudged') ORDER BY t.ordinal LIMIT ?`, run, last, page)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if r.Result.Trajectory == "" {
+				continue
+			}
+			err := tx.later(ctx, `INSERT INTO trials (run, ordinal, attempt, state, subject) VALUES (?, ?, 1, 'waiting', ?) ON CONFLICT DO NOTHING`,
+				grading, r.Ordinal, r.Result.Trajectory)
+			if err != nil {
+				return err
+			}
+		}
+		if len(rows) < page {
+			return nil
+		}
+		last = rows[page-1].Ordinal
+	}
 }
 
 // Gradings returns the gradings of a run, oldest first.
 func (db *DB) Gradings(ctx context.Context, run string) ([]eval.Run, error) {
-	gs, err := readAll(ctx, db.read, scanRun, `SELECT `+runColumns+` FROM runs WHERE parent = ? AND parent <> '' ORDER BY created, id`, run)
-	if err == nil && len(gs) == 0 {
-		err = known(ctx, db.read, run)
-	}
+	var gs []eval.Run
+	err := db.look(ctx, func(q querier) (err error) {
+		gs, err = readAll(ctx, q, scanRun, `SELECT `+runColumns+` FROM runs WHERE parent = ? AND parent <> '' ORDER BY created, id`, run)
+		if err == nil && len(gs) == 0 {
+			err = known(ctx, q, run)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("gradings of run %s: %w", run, err)
 	}
@@ -85,14 +117,15 @@ func (c *committer) await(ctx context.Context, r eval.Record, lim *limits) (atte
 	if lim.parent != "" || r.Result.Trajectory == "" || !r.Result.Open() {
 		return 0, nil
 	}
-	_, err = c.batch.ExecContext(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
+	err = c.tx.later(ctx, `UPDATE trials SET subject = ? WHERE run = ? AND ordinal = ?`, r.Result.Trajectory, r.Run, r.Ordinal)
 	if err != nil || lim.current == "" || !r.Result.AwaitsJudge() {
 		return 0, err
 	}
-	err = c.batch.queryRow(ctx, `
+	err = c.tx.queryRow(ctx, `
 		INSERT INTO trials (run, ordinal, attempt, state, subject)
-		SELECT ?1, ?2, 1 + max(coalesce((SELECT max(n) FROM attempts WHERE run = ?1 AND ordinal = ?2), 0),
-			coalesce((SELECT max(n) FROM charges WHERE run = ?1 AND ordinal = ?2), 0)), 'waiting', ?3
+		SELECT CAST(?1 AS TEXT), CAST(?2 AS BIGINT), 1 + coalesce(max(n), 0), 'waiting', CAST(?3 AS TEXT) FROM (
+			SELECT n FROM attempts WHERE run = ?1 AND ordinal = ?2
+			UNION ALL SELECT n FROM charges WHERE run = ?1 AND ordinal = ?2) AS numbers
 		RETURNING attempt`,
 		lim.current, r.Ordinal, r.Result.Trajectory).Scan(&attempt)
 	return attempt, err
@@ -121,7 +154,7 @@ func (c *committer) fold(ctx context.Context, r *eval.Record, lim *limits) (eval
 // standing reads the result that stands for a trial, if one does.
 func (c *committer) standing(ctx context.Context, run string, ordinal int) (r eval.Result, there bool, err error) {
 	var body []byte
-	err = c.batch.queryRow(ctx, `SELECT r.body FROM trials t JOIN results r ON r.uid = t.result WHERE t.run = ? AND t.ordinal = ?`,
+	err = c.tx.queryRow(ctx, `SELECT r.body FROM trials t JOIN results r ON r.uid = t.result WHERE t.run = ? AND t.ordinal = ?`,
 		run, ordinal).Scan(&body)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -141,13 +174,12 @@ func (c *committer) recount(ctx context.Context, lim *limits, stored *store.Stor
 	if !lim.shown || stored.Was == "" { // another one is shown, or the trial is being run again
 		return nil
 	}
-	_, err := c.batch.ExecContext(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = ?`, lim.parent, stored.Was)
+	err := c.tx.later(ctx, `UPDATE counts SET n = n - 1 WHERE run = ? AND verdict = ?`, lim.parent, stored.Was)
 	if err != nil {
 		return err
 	}
-	_, err = c.batch.ExecContext(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = n + 1`,
+	return c.tx.later(ctx, `INSERT INTO counts (run, verdict, n) VALUES (?, ?, 1) ON CONFLICT (run, verdict) DO UPDATE SET n = counts.n + 1`,
 		lim.parent, stored.Result.Verdict)
-	return err
 }
 
 // verdicts selects the ordinal and the verdict of each standing result of run
@@ -163,21 +195,27 @@ const verdicts = `
 // supersede makes a complete grading its run's current one, and counts the run's
 // verdicts anew. Trials that ran again since the grading began are none of its
 // own: of those counts what the one before says.
-func supersede(ctx context.Context, tx *sql.Tx, g, parent string) error {
+func supersede(ctx context.Context, tx *transaction, g, parent string) error {
 	var before string
-	err := tx.QueryRowContext(ctx, `SELECT grading FROM runs WHERE id = ?`, parent).Scan(&before)
+	err := tx.queryRow(ctx, `SELECT grading FROM runs WHERE id = ?`, parent).Scan(&before)
 	if err != nil || before == g {
 		return err
 	}
 	for _, statement := range []string{
 		`INSERT INTO trials (run, ordinal, attempt, state, subject, result)
-			SELECT ?2, ordinal, attempt, state, subject, result FROM trials WHERE run = (SELECT grading FROM runs WHERE id = ?1) AND state = 'done'
+			SELECT CAST(?2 AS TEXT), ordinal, attempt, state, subject, result FROM trials WHERE run = (SELECT grading FROM runs WHERE id = ?1) AND state = 'done'
 			ON CONFLICT DO NOTHING`,
 		`UPDATE runs SET grading = ?2 WHERE id = ?1`,
-		`DELETE FROM counts WHERE run = ?1`,
-		`INSERT INTO counts (run, verdict, n) SELECT ?1, verdict, count(*) FROM (` + verdicts + `) GROUP BY verdict`,
 	} {
 		if _, err := tx.ExecContext(ctx, statement, parent, g); err != nil {
+			return err
+		}
+	}
+	for _, statement := range []string{
+		`DELETE FROM counts WHERE run = ?1`,
+		`INSERT INTO counts (run, verdict, n) SELECT CAST(?1 AS TEXT), verdict, count(*) FROM (` + verdicts + `) AS v GROUP BY verdict`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, parent); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,7 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ func (db *DB) PutBlobs(ctx context.Context, bs ...eval.Blob) error {
 	if err := check(bs); err != nil {
 		return fmt.Errorf("put blobs: %w", err)
 	}
-	err := db.change(ctx, func(tx *sql.Tx) error { return putBlobs(ctx, tx, bs) })
+	err := db.change(ctx, func(tx *transaction) error { return putBlobs(ctx, tx, bs) })
 	if err != nil {
 		return fmt.Errorf("put blobs: %w", err)
 	}
@@ -26,12 +25,17 @@ func (db *DB) PutBlobs(ctx context.Context, bs ...eval.Blob) error {
 
 // GetBlob returns a blob, or ErrNotFound.
 func (db *DB) GetBlob(ctx context.Context, sha256 string) (eval.Blob, error) {
-	return getBlob(ctx, db.read, sha256)
+	var b eval.Blob
+	err := db.look(ctx, func(q querier) (err error) {
+		b, err = getBlob(ctx, q, sha256)
+		return err
+	})
+	return b, err
 }
 
 func getBlob(ctx context.Context, q querier, sha256 string) (eval.Blob, error) {
 	b := eval.Blob{SHA256: sha256}
-	err := q.QueryRowContext(ctx, `SELECT zstd FROM blobs WHERE sha256 = ?`, sha256).Scan(&b.Zstd)
+	err := q.queryRow(ctx, `SELECT zstd FROM blobs WHERE sha256 = ?`, sha256).Scan(&b.Zstd)
 	if err != nil {
 		return eval.Blob{}, fmt.Errorf("get blob %.64q: %w", sha256, missing(err))
 	}
@@ -48,20 +52,15 @@ func check(bs []eval.Blob) error {
 	return nil
 }
 
-// execer is what *sql.Tx and *batch have in common.
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // putBlobs stores blobs that have been checked. Bringing one again renews its
 // time, or Collect could take it between an upload and the record that refers
 // to it; once an hour is enough for that, and spares most writes.
-func putBlobs(ctx context.Context, tx execer, bs []eval.Blob) error {
+func putBlobs(ctx context.Context, tx *transaction, bs []eval.Blob) error {
 	now := time.Now()
 	for _, b := range bs {
-		_, err := tx.ExecContext(ctx, `
+		err := tx.later(ctx, `
 			INSERT INTO blobs (sha256, zstd, put) VALUES (?, ?, ?)
-			ON CONFLICT (sha256) DO UPDATE SET put = excluded.put WHERE put < ?`,
+			ON CONFLICT (sha256) DO UPDATE SET put = excluded.put WHERE blobs.put < ?`,
 			b.SHA256, b.Zstd, micros(now), micros(now.Add(-time.Hour)))
 		if err != nil {
 			return err
@@ -71,12 +70,12 @@ func putBlobs(ctx context.Context, tx execer, bs []eval.Blob) error {
 }
 
 // needBlobs records that a run needs blobs.
-func needBlobs(ctx context.Context, tx execer, run string, sha256s ...string) error {
+func needBlobs(ctx context.Context, tx *transaction, run string, sha256s ...string) error {
 	for _, sum := range sha256s {
 		if sum == "" {
 			continue
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO run_blobs (run, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING`, run, sum)
+		err := tx.later(ctx, `INSERT INTO run_blobs (run, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING`, run, sum)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package sqlitestore
+package sqlstore
 
 import (
 	"context"
@@ -52,18 +52,20 @@ const (
 )
 
 func (db *DB) collectable(ctx context.Context, before time.Time) (c store.Collected, err error) {
-	err = db.read.QueryRowContext(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
-	if err != nil {
-		return c, err
-	}
-	err = db.read.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(b.zstd)), 0) FROM blobs b WHERE `+oldBlob, micros(before)).
-		Scan(&c.Blobs, &c.Bytes)
+	err = db.look(ctx, func(q querier) error {
+		err := q.queryRow(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
+		if err != nil {
+			return err
+		}
+		return q.queryRow(ctx, `SELECT count(*), CAST(coalesce(sum(length(b.zstd)), 0) AS BIGINT) FROM blobs b WHERE `+oldBlob, micros(before)).
+			Scan(&c.Blobs, &c.Bytes)
+	})
 	return c, err
 }
 
 func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected, err error) {
-	err = db.change(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
+	err = db.change(ctx, func(tx *transaction) error {
+		err := tx.queryRow(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
 		if err != nil {
 			return err
 		}
@@ -76,10 +78,14 @@ func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected,
 	if err != nil {
 		return c, err
 	}
-	runs, err := readAll(ctx, db.read, func(row scanner) (run string, err error) {
-		err = row.Scan(&run)
-		return run, err
-	}, `SELECT run FROM collected`)
+	var runs []string
+	err = db.look(ctx, func(q querier) (err error) {
+		runs, err = readAll(ctx, q, func(row scanner) (run string, err error) {
+			err = row.Scan(&run)
+			return run, err
+		}, `SELECT run FROM collected`)
+		return err
+	})
 	if err != nil {
 		return c, err
 	}
@@ -91,17 +97,20 @@ func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected,
 	if err := db.collectBlobs(ctx, before, &c); err != nil {
 		return c, err
 	}
-	if _, err := db.write.ExecContext(ctx, `DELETE FROM days WHERE day < ?`, date(db.now().Add(-daysKept))); err != nil {
+	if _, err := db.exec(ctx, `DELETE FROM days WHERE day < ?`, date(db.now().Add(-daysKept))); err != nil {
 		return c, err
 	}
-	return c, db.shrink(ctx)
+	if db.Dialect.Shrink == nil {
+		return c, nil
+	}
+	return c, db.Dialect.Shrink(ctx)
 }
 
 // empty deletes all that belongs to a run that is out of the list.
 func (db *DB) empty(ctx context.Context, run string) error {
 	for bound := 0; bound < math.MaxInt; {
-		err := db.change(ctx, func(tx *sql.Tx) error {
-			err := tx.QueryRowContext(ctx, `SELECT ordinal FROM attempts WHERE run = ? ORDER BY ordinal LIMIT 1 OFFSET ?`, run, slice).Scan(&bound)
+		err := db.change(ctx, func(tx *transaction) error {
+			err := tx.queryRow(ctx, `SELECT ordinal FROM attempts WHERE run = ? ORDER BY ordinal LIMIT 1 OFFSET ?`, run, slice).Scan(&bound)
 			if errors.Is(err, sql.ErrNoRows) {
 				bound, err = math.MaxInt, nil
 			}
@@ -135,11 +144,8 @@ func (db *DB) empty(ctx context.Context, run string) error {
 		`DELETE FROM collected WHERE run IN (SELECT run FROM collected WHERE run = ? LIMIT ?)`,
 	} {
 		for n := int64(slice); n == slice; {
-			res, err := db.write.ExecContext(ctx, statement, run, slice)
-			if err != nil {
-				return err
-			}
-			if n, err = res.RowsAffected(); err != nil {
+			var err error
+			if n, err = db.exec(ctx, statement, run, slice); err != nil {
 				return err
 			}
 		}
@@ -150,21 +156,30 @@ func (db *DB) empty(ctx context.Context, run string) error {
 // collectBlobs deletes the blobs that no run needs. It looks for them without
 // holding up writers, and looks again before it deletes.
 func (db *DB) collectBlobs(ctx context.Context, before time.Time, c *store.Collected) error {
-	type old struct{ row, bytes int64 }
+	type old struct {
+		sha256 string
+		bytes  int64
+	}
 	scan := func(row scanner) (o old, err error) {
-		err = row.Scan(&o.row, &o.bytes)
+		err = row.Scan(&o.sha256, &o.bytes)
 		return o, err
 	}
-	for last := int64(0); ; {
-		olds, err := readAll(ctx, db.read, scan, `SELECT b.rowid, length(b.zstd) FROM blobs b
-			WHERE `+oldBlob+` AND b.rowid > ?2 ORDER BY b.rowid LIMIT ?3`, micros(before), last, slice)
+	for last := ""; ; {
+		var olds []old
+		err := db.look(ctx, func(q querier) (err error) {
+			olds, err = readAll(ctx, q, scan, `SELECT b.sha256, length(b.zstd) FROM blobs b
+				WHERE `+oldBlob+` AND b.sha256 > ?2 ORDER BY b.sha256 LIMIT ?3`, micros(before), last, slice)
+			return err
+		})
 		if err != nil || len(olds) == 0 {
 			return err
 		}
-		last = olds[len(olds)-1].row
-		err = db.change(ctx, func(tx *sql.Tx) error {
+		last = olds[len(olds)-1].sha256
+		var gone store.Collected
+		err = db.change(ctx, func(tx *transaction) error {
+			gone = store.Collected{}
 			for _, o := range olds {
-				res, err := tx.ExecContext(ctx, `DELETE FROM blobs AS b WHERE `+oldBlob+` AND b.rowid = ?2`, micros(before), o.row)
+				res, err := tx.ExecContext(ctx, `DELETE FROM blobs AS b WHERE `+oldBlob+` AND b.sha256 = ?2`, micros(before), o.sha256)
 				if err != nil {
 					return err
 				}
@@ -172,31 +187,15 @@ func (db *DB) collectBlobs(ctx context.Context, before time.Time, c *store.Colle
 				if err != nil {
 					return err
 				}
-				c.Blobs += int(n)
-				c.Bytes += n * o.bytes
+				gone.Blobs += int(n)
+				gone.Bytes += n * o.bytes
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-	}
-}
-
-// shrink hands the free pages back to the file system, step by step.
-func (db *DB) shrink(ctx context.Context) error {
-	for before := math.MaxInt; ; {
-		var free int
-		if err := db.write.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&free); err != nil {
-			return err
-		}
-		if free == 0 || free >= before { // others may need and free pages meanwhile
-			return nil
-		}
-		before = free
-		// A transaction of its own.
-		if _, err := db.write.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, slice)); err != nil {
-			return err
-		}
+		c.Blobs += gone.Blobs
+		c.Bytes += gone.Bytes
 	}
 }
