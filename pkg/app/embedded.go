@@ -158,7 +158,7 @@ func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe fu
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Limits: gate.States, Logger: c.logger()})
+	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Logger: c.logger()})
 	return agg, sched
 }
 

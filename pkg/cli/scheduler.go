@@ -178,6 +178,16 @@ func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, liste
 	if err != nil {
 		return err
 	}
+	farm, err := c.farm()
+	if err != nil {
+		return err
+	}
+	if farm != nil {
+		conf.Tenants = map[string]scheduler.Tenant{}
+		for _, t := range farm.Tenants {
+			conf.Tenants[t.Name] = scheduler.Tenant{Trials: t.Trials, Weight: t.Weight}
+		}
+	}
 	token, err := c.token(f.tokenFile)
 	if err != nil {
 		return err

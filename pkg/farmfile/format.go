@@ -60,9 +60,9 @@ type budgetsFile struct {
 type tenantFile struct {
 	strictyaml.At
 	// How many trials of the tenant may be out at once. Default: no bound.
-	Trials int `yaml:"trials,omitempty" jsonschema:"minimum=1"`
+	Trials suite.Positive `yaml:"trials,omitempty"`
 	// Weight of the tenant against others. Default: 1.
-	Weight int `yaml:"weight,omitempty" jsonschema:"minimum=1"`
+	Weight suite.Positive `yaml:"weight,omitempty"`
 }
 
 // wire is a provider that is called over a network.

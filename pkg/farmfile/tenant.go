@@ -1,12 +1,13 @@
 package farmfile
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
 )
 
-// tenantName is what a tenant may be called: people see it, and it stands in keys.
+// tenantName is what a tenant may be called: people see it, and type it.
 var tenantName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // TenantName says whether a tenant may have a name.
@@ -19,15 +20,6 @@ func (b *build) tenants(f *farmFile) {
 		if !TenantName(name) {
 			b.report(f.Node().Place("tenants", name), "this is no name of a tenant", "letters, digits, . _ and -, at most 64 of them")
 		}
-		t := Tenant{Name: name, Trials: entry.Trials, Weight: entry.Weight}
-		if n := entry.Node().Get("trials"); n != nil && !n.Bad && t.Trials < 1 {
-			b.report(n.Pos, "trials wants a positive number", "leave it out for no bound")
-		}
-		if n := entry.Node().Get("weight"); n == nil {
-			t.Weight = 1
-		} else if !n.Bad && t.Weight < 1 {
-			b.report(n.Pos, "weight wants a positive number", "1 is usual, 2 has twice its share")
-		}
-		b.out.Tenants = append(b.out.Tenants, t)
+		b.out.Tenants = append(b.out.Tenants, Tenant{Name: name, Trials: int(entry.Trials), Weight: cmp.Or(int(entry.Weight), 1)})
 	}
 }

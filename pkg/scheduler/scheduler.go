@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -40,17 +41,31 @@ type Recorder interface {
 type Options struct {
 	// Audit is the time between two audits of outstanding trials. Zero means 5 s.
 	Audit time.Duration
-	// Window bounds how many trials may be outstanding at once. Zero means three
-	// times the slots of the living workers, at least 50 and at most 1000.
+	// Window bounds how many trials may be outstanding at once. Zero means the slots of
+	// the living workers, and beyond them as many as ended in the last second, at
+	// least half the slots or 4, in all at most 1000: what waits in the queue goes
+	// before a run that comes now, so no more waits there than workers take until the
+	// next look.
 	Window int
 	// Backoff is the wait before the attempt that follows n failures. Nil means
 	// 2 s · 2^(n-1) with full jitter, at most a minute.
 	Backoff func(failures int) time.Duration
-	// Limits tells how the keys of the farm's limiter stand, for people. Nil knows of
-	// none.
+	// Tenants by their names. One that is not among them has a weight of 1 and no
+	// quota.
+	Tenants map[string]Tenant
+	// Limits tells how the keys of the farm's limiter stand. Nil knows of none.
 	Limits func(ctx context.Context) ([]eval.LimitState, error)
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
+}
+
+// A Tenant is on whose account runs are.
+type Tenant struct {
+	// Trials bounds how many of its trials may be outstanding at once. Zero means no
+	// bound.
+	Trials int
+	// Weight against other tenants. Zero means 1.
+	Weight int
 }
 
 // A Scheduler keeps runs moving. Make one with New.
@@ -63,6 +78,7 @@ type Scheduler struct {
 	log      *slog.Logger
 	wake     chan struct{}
 	turn     sync.Mutex // held while runs are moved
+	limits   limits     // turn guards it
 
 	mu   sync.Mutex // guards runs
 	runs map[string]*running
@@ -72,9 +88,14 @@ type Scheduler struct {
 // have one each, so that waiting judges never starve trials.
 type lane struct {
 	jobs.Queue
-	// slots of the living workers as of counted; only Run touches them.
+	// slots of the living workers as of counted, and how many attempts ended in a
+	// second as of timed; only Run touches them.
 	slots   int
 	counted time.Time
+	pace    int
+	timed   time.Time
+	// ended counts attempts that ended since timed.
+	ended atomic.Int64
 }
 
 // running is the scheduler's copy of a run that it keeps moving. Only the
@@ -88,8 +109,12 @@ type running struct {
 	// judges is the grading that the run waits for, and judged the run that a
 	// grading belongs to while it lasts; nil if there is none.
 	judges, judged *running
-	// order resolves ordinals.
+	// order resolves ordinals; cells has what it said of those that are outstanding.
 	order *eval.Order
+	cells map[int]int
+	// pools are what the models of each cell are counted by at the limiter; nil if no
+	// cell asks one that is limited.
+	pools [][]pool
 	// short is what the next hold did not fit, and final that it never will.
 	short    eval.Shortage
 	final    bool
@@ -198,6 +223,7 @@ func (s *Scheduler) Stored(st store.Stored) {
 		r.judges.hear(st)
 	}
 	r.hear(st)
+	r.queue.ended.Add(1)
 	s.Wake()
 }
 
@@ -268,6 +294,9 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 		return nil, err
 	}
 	r.order = eval.NewOrder(r.snapshot.Plan)
+	if run.Parent == "" {
+		r.pools = poolsOf(r.snapshot)
+	}
 	if workersGone {
 		if _, err := s.store.Release(ctx, id); err != nil {
 			return nil, err
