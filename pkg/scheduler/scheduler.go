@@ -497,7 +497,7 @@ func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	js := make([]jobs.Job, len(ts))
 	now := time.Now().UnixMilli()
 	for i, t := range ts {
-		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Dispatched: now}
+		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Format: jobs.Format, Dispatched: now}
 	}
 	return js
 }
