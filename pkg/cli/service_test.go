@@ -268,3 +268,52 @@ func TestServiceRefusesFlagsOfRuns(t *testing.T) {
 		})
 	}
 }
+
+// Workers and schedulers are restarted one after the other, amid a run: nothing is lost,
+// and nothing is done twice.
+func TestRollingRestart(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	var embedded eval.Summary
+	s.json(&embedded, 1, "run", suite, "--seed", "7", "-n", "20", "--json", "--progress", "none")
+
+	redis := redistest.Start(t)
+	first, at := serve(s, redis)
+	eventually(t, "the first leads", first.leads)
+	second, other := serve(s, redis)
+	hands := append(join(s, redis, at, 1), join(s, redis, other, 1)...)
+	run := s.enqueue(suite, "--seed", "7", "-n", "20")
+	further := func(n int) {
+		t.Helper()
+		eventually(t, "it goes on", func() bool { return s.done() >= n })
+	}
+	further(50)
+	stopped(t, hands[0])
+	hands[0] = join(s, redis, other, 1)[0]
+	further(200)
+	stopped(t, first)
+	first, at = serve(s, redis)
+	eventually(t, "the second leads", second.leads)
+	further(400)
+	stopped(t, hands[1])
+	hands[1] = join(s, redis, at, 1)[0]
+	further(600)
+	stopped(t, second)
+	eventually(t, "the new one leads", first.leads)
+
+	var got eval.Summary
+	s.json(&got, 1, "watch", run, "--json", "--progress", "none")
+	if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
+		t.Errorf("got %+v %s, want %+v %s", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
+	}
+	lines := s.lines()
+	if len(lines) != 1000 {
+		t.Errorf("%d trials have a result, want 1000", len(lines))
+	}
+	for _, l := range lines {
+		if l.Attempt != 1 {
+			t.Errorf("trial %d has the result of attempt %d, want the first", l.Ordinal, l.Attempt)
+		}
+	}
+	stopped(t, append(hands, first)...)
+}

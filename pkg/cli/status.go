@@ -35,7 +35,7 @@ type runStatus struct {
 	Carrier eval.Carrier `json:"carrier,omitempty"`
 	Leader  string       `json:"leader,omitempty"`
 	Tenant  string       `json:"tenant,omitempty"`
-	Created time.Time  `json:"created"`
+	Created time.Time    `json:"created"`
 	// Ledger is what the run has taken and holds, of its Budget.
 	Ledger      eval.Ledger `json:"ledger"`
 	Budget      eval.Budget `json:"budget,omitzero"`
