@@ -22,6 +22,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/pgstore"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
@@ -43,6 +44,8 @@ type Config struct {
 	Lease time.Duration
 	// Audit is the time between two audits; zero means 5 s.
 	Audit time.Duration
+	// Tenants of the farm, by name.
+	Tenants map[string]scheduler.Tenant
 	// Grace is how long running trials may go on after a stop was asked for.
 	Grace time.Duration
 	// Environ is the environment of this process, of which servers get the

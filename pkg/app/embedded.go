@@ -139,9 +139,9 @@ func newLimiter(c Config, b *broker.Broker, id string) (*limit.Limiter, *redisli
 	return limit.New(gate, limit.Options{Process: id, Logger: c.logger()}), gate
 }
 
-// work runs workers until ctx ends and they have drained.
+// work runs workers until ctx ends, or one of them does, and they have drained.
 func work(ctx context.Context, hands []*worker.Worker) error {
-	var g errgroup.Group
+	g, ctx := errgroup.WithContext(ctx)
 	for _, hand := range hands {
 		g.Go(func() error { return hand.Run(ctx) })
 	}
@@ -158,7 +158,7 @@ func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe fu
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Limits: gate.States, Logger: c.logger()})
+	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Logger: c.logger()})
 	return agg, sched
 }
 

@@ -105,7 +105,7 @@ func (c *command) root() *cobra.Command {
 	flags.StringVar(&c.store, "store", "", "keep runs in this PostgreSQL database, as a `URL` (default: $EVALFARM_STORE, else a file in the state folder)")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
 	root.AddCommand(
-		c.plan(), c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
+		c.plan(), c.run(), c.enqueue(), c.follow(), c.pause(), c.resume(), c.retry(), c.cancel(), c.status(),
 		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(),
 		c.validate(), c.schema(), c.suites(),
 		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),

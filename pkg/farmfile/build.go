@@ -27,6 +27,7 @@ func (b *build) file(f *farmFile) {
 	if f.Budgets != nil {
 		b.out.DayMicroUSD = int64(f.Budgets.DayUSD)
 	}
+	b.tenants(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
 		entry := f.Providers[name]

@@ -22,6 +22,8 @@ type farmFile struct {
 	Budgets *budgetsFile `yaml:"budgets,omitempty"`
 	// Cost in US dollars from which a run has to be confirmed before it starts.
 	ConfirmUSD suite.Dollars `yaml:"confirm_usd,omitempty"`
+	// On whose account runs are, by name: what part of the farm each gets.
+	Tenants map[string]tenantFile `yaml:"tenants,omitempty"`
 }
 
 // How the models of one provider at one address are called.
@@ -52,6 +54,15 @@ type entryModelFile struct {
 type budgetsFile struct {
 	// US dollars that all runs of a day may spend.
 	DayUSD suite.Dollars `yaml:"day_usd,omitempty"`
+}
+
+// What part of the farm one tenant gets.
+type tenantFile struct {
+	strictyaml.At
+	// How many trials of the tenant may be out at once. Default: no bound.
+	Trials suite.Positive `yaml:"trials,omitempty"`
+	// Weight of the tenant against others. Default: 1.
+	Weight suite.Positive `yaml:"weight,omitempty"`
 }
 
 // wire is a provider that is called over a network.

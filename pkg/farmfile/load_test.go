@@ -161,6 +161,17 @@ func TestCommittedSchema(t *testing.T) {
 	walk("", doc)
 }
 
+func TestTenants(t *testing.T) {
+	got, err := farmfile.Load("testdata/good/tenants.yaml", farmfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []farmfile.Tenant{{Name: "ci", Trials: 40, Weight: 2}, {Name: "nightly", Trials: 1000, Weight: 1}, {Name: "research", Weight: 1}}
+	if diff := cmp.Diff(want, got.Tenants); diff != "" {
+		t.Errorf("tenants (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatAFileSays(t *testing.T) {
 	env := map[string]string{"GPU_HOST": "gpu-7"}
 	got, err := farmfile.Load("testdata/good/everything.yaml", farmfile.Options{

@@ -20,6 +20,11 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
+// Format of jobs and of what they refer to: snapshots, cases, trajectories. It is raised
+// when a worker of the version before could not carry out what a scheduler dispatches.
+// Workers take jobs of their own format and of older ones.
+const Format = 1
+
 // A Job refers to one attempt at one trial. It carries no content: the worker
 // finds everything under Header.
 type Job struct {
@@ -33,6 +38,8 @@ type Job struct {
 	Subject string `json:"subject,omitempty"`
 	// Hold is what the attempt may take at most; zero is no bound.
 	Hold eval.Amount `json:"hold,omitzero"`
+	// Format of the job; zero is that of a time before it was told.
+	Format int `json:"format,omitempty"`
 	// Dispatched is when the scheduler let go of the attempt, in Unix
 	// milliseconds by its clock. It only tells how long the attempt queued.
 	Dispatched int64 `json:"dispatched,omitempty"`
@@ -111,7 +118,8 @@ type Queue interface {
 	Control(ctx context.Context, run string, c eval.Control) error
 	// Slots is the number of trials that the living workers can carry out at once.
 	Slots(ctx context.Context) (int, error)
-	// Forget drops all that the queue remembers of a run.
+	// Forget drops all that the queue remembers of a run that is over. Deliveries of
+	// it that come late are dropped too, until Control says what is wanted of it.
 	Forget(ctx context.Context, run string) error
 	// Activities lists what the living workers' attempts are doing, as far as they
 	// have told.

@@ -38,6 +38,7 @@ func testCaps(t *testing.T, size int) {
 			live func(w *world, runs []eval.Run, trouble <-chan string)
 		}{
 			{"farm", (*world).asFarm},
+			{"two schedulers", (*world).asTwoSchedulers},
 			{"process", (*world).asProcesses},
 		} {
 			t.Run(redis+"/"+layout.name, func(t *testing.T) {
@@ -51,7 +52,7 @@ func testCaps(t *testing.T, size int) {
 				switch {
 				case redis == "redis":
 					w.redis = redistest.Start(t)
-				case layout.name == "farm":
+				case layout.name != "process":
 					b, err := broker.Open(t.Context(), broker.Options{})
 					if err != nil {
 						t.Fatal(err)
@@ -244,9 +245,9 @@ func (w *world) makeTrouble(ctx context.Context, share *atomic.Int64, trouble ch
 	}
 }
 
-// asFarm has one scheduler for all runs, and four workers with sixteen slots each,
-// which hand their records to the result stream.
-func (w *world) asFarm(runs []eval.Run, trouble <-chan string) {
+// hireStaff hires four workers with sixteen slots each, which hand their records to the
+// result stream. again replaces the oldest of them, and gone ends them all.
+func (w *world) hireStaff() (again, gone func()) {
 	staff, hired := make([]*process, 4), 0
 	hire := func() {
 		p := w.start(false)
@@ -259,6 +260,24 @@ func (w *world) asFarm(runs []eval.Run, trouble <-chan string) {
 	for range staff {
 		hire()
 	}
+	again = func() {
+		victim := staff[hired%len(staff)]
+		victim.die()
+		victim.gone()
+		w.note("killed worker")
+		hire()
+	}
+	gone = func() {
+		for _, p := range staff {
+			p.gone()
+		}
+	}
+	return again, gone
+}
+
+// asFarm has one scheduler for all runs, and workers.
+func (w *world) asFarm(runs []eval.Run, trouble <-chan string) {
+	rehire, dismiss := w.hireStaff()
 	for life := 0; ; life++ {
 		boss, ended := w.boss(runs, life)
 		for alive := true; alive; {
@@ -270,11 +289,7 @@ func (w *world) asFarm(runs []eval.Run, trouble <-chan string) {
 				case "wipe":
 					w.wipe(boss.broker)
 				case "kill worker":
-					victim := staff[hired%len(staff)]
-					victim.die()
-					victim.gone()
-					w.note("killed worker")
-					hire()
+					rehire()
 				default:
 					boss.die()
 					w.note("killed")
@@ -286,14 +301,60 @@ func (w *world) asFarm(runs []eval.Run, trouble <-chan string) {
 			break
 		}
 	}
-	// Some have lost their lease and tell late.
+	w.sweepUp(dismiss)
+}
+
+// sweepUp waits for those who have lost their lease and tell late.
+func (w *world) sweepUp(dismiss func()) {
 	clerk, _ := w.boss(nil, 0)
 	_ = clerk.pause(5 * lease / 2)
-	for _, p := range staff {
-		p.gone()
-	}
+	dismiss()
 	_ = clerk.pause(lease)
 	clerk.gone()
+}
+
+// asTwoSchedulers has two schedulers that move the same runs at the same time, as when
+// one wakes up that was taken for dead. Each is frozen amid a dispatch in its turn.
+func (w *world) asTwoSchedulers(runs []eval.Run, trouble <-chan string) {
+	w.rivals = true
+	rehire, dismiss := w.hireStaff()
+	var bosses [2]*process
+	var ended [2]<-chan struct{}
+	life := 0
+	for i := range bosses {
+		bosses[i], ended[i] = w.boss(runs, life)
+		life++
+	}
+	for len(w.unfinished(runs)) > 0 {
+		over := -1
+		select {
+		case <-ended[0]:
+			over = 0
+		case <-ended[1]:
+			over = 1
+		case what := <-trouble:
+			switch what {
+			case "wipe":
+				w.wipe(bosses[0].broker)
+			case "kill worker":
+				rehire()
+			default:
+				over = life % 2
+				bosses[over].die()
+				w.note("killed")
+			}
+		}
+		if over >= 0 {
+			bosses[over].gone()
+			bosses[over], ended[over] = w.boss(runs, life)
+			life++
+		}
+	}
+	for i, boss := range bosses {
+		<-ended[i] // it sees that another one has ended the runs
+		boss.gone()
+	}
+	w.sweepUp(dismiss)
 }
 
 // boss starts the scheduler of a farm. It ends when all runs are done, or dies; its
@@ -400,7 +461,7 @@ func (p *process) waitFor(sched *scheduler.Scheduler, runs []string) <-chan stru
 	p.parts.Go(func() {
 		defer close(done)
 		for _, run := range runs {
-			if _, err := sched.Wait(p.ctx, run); err != nil && p.ctx.Err() == nil {
+			if _, err := sched.Wait(p.ctx, run); err != nil && p.ctx.Err() == nil && !p.w.rivals {
 				p.w.object("wait for run %s: %v", run, err)
 			}
 		}

@@ -41,6 +41,8 @@ type world struct {
 	// shared is the one in this process that everybody shares, if there is one.
 	shared *broker.Broker
 	day    int64 // cap of all runs
+	// rivals says that several schedulers move the same runs.
+	rivals bool
 
 	// memory is held by who claims, and by who wipes a Redis.
 	memory sync.RWMutex
@@ -264,8 +266,18 @@ type mortalQueue struct {
 	n     int
 }
 
+// frozenEvery is how often one of several schedulers is frozen between a mark and the
+// queue, by batches.
+const frozenEvery = 40
+
 func (q *mortalQueue) Enqueue(ctx context.Context, js []jobs.Job) error {
 	q.n++
+	if q.p.w.rivals && q.n%frozenEvery == 0 {
+		q.p.w.note("scheduler frozen while it dispatched")
+		if err := q.p.pause(2 * lease); err != nil {
+			return err
+		}
+	}
 	if q.n != q.after {
 		return q.Queue.Enqueue(ctx, js)
 	}

@@ -21,7 +21,8 @@ func (e *BudgetError) Error() string {
 	return "the bounds of money cannot be kept: " + strings.Join(e.Problems, "; ")
 }
 
-// holdsOf works out, for each cell of a plan, what one attempt may take at most. A
+// holdsOf works out, for each cell of a plan, which models its trials ask, and what one
+// attempt may take at most. A
 // trial's cost limit says so, or else its token limit at the dearest price of its
 // models. What neither says stays zero, and money of those who ask free models only.
 func holdsOf(snap eval.Snapshot, cases []eval.Case) {
@@ -32,7 +33,11 @@ func holdsOf(snap eval.Snapshot, cases []eval.Case) {
 			continue
 		}
 		cell.Hold.Tokens = int64(c.Limits.Tokens)
-		models := asked(snap, c, snap.Variants[cell.Variant])
+		var models []eval.Model
+		for _, name := range askedNames(snap, c, snap.Variants[cell.Variant]) {
+			models = append(models, snap.Models[name])
+			cell.Models = append(cell.Models, name)
+		}
 		if !slices.ContainsFunc(models, func(m eval.Model) bool { return !m.Free() }) {
 			continue
 		}
@@ -50,6 +55,15 @@ func holdsOf(snap eval.Snapshot, cases []eval.Case) {
 
 // asked lists the models that a trial of an agent case asks, without judges.
 func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
+	var models []eval.Model
+	for _, name := range askedNames(snap, c, v) {
+		models = append(models, snap.Models[name])
+	}
+	return models
+}
+
+// askedNames lists them by their names, each once.
+func askedNames(snap eval.Snapshot, c eval.Case, v eval.Variant) []string {
 	names := []string{c.Model}
 	if c.Model == "" {
 		names[0] = v.Axes[eval.AxisModel]
@@ -57,13 +71,11 @@ func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
 	if c.User != nil && c.User.Model != "" {
 		names = append(names, c.User.Model)
 	}
-	var models []eval.Model
-	for _, n := range names {
-		if m, ok := snap.Models[n]; ok {
-			models = append(models, m)
-		}
-	}
-	return models
+	names = slices.DeleteFunc(names, func(name string) bool {
+		_, there := snap.Models[name]
+		return !there
+	})
+	return slices.Compact(names)
 }
 
 // checkBudget finds what keeps the caps of a run, or the cost limits of its trials,

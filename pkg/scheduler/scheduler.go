@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -40,17 +41,31 @@ type Recorder interface {
 type Options struct {
 	// Audit is the time between two audits of outstanding trials. Zero means 5 s.
 	Audit time.Duration
-	// Window bounds how many trials may be outstanding at once. Zero means three
-	// times the slots of the living workers, at least 50 and at most 1000.
+	// Window bounds how many trials may be outstanding at once. Zero means the slots of
+	// the living workers, and beyond them as many as ended in the last second, at
+	// least half the slots or 4, in all at most 1000: what waits in the queue goes
+	// before a run that comes now, so no more waits there than workers take until the
+	// next look.
 	Window int
 	// Backoff is the wait before the attempt that follows n failures. Nil means
 	// 2 s · 2^(n-1) with full jitter, at most a minute.
 	Backoff func(failures int) time.Duration
-	// Limits tells how the keys of the farm's limiter stand, for people. Nil knows of
-	// none.
+	// Tenants by their names. One that is not among them has a weight of 1 and no
+	// quota.
+	Tenants map[string]Tenant
+	// Limits tells how the keys of the farm's limiter stand. Nil knows of none.
 	Limits func(ctx context.Context) ([]eval.LimitState, error)
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
+}
+
+// A Tenant is on whose account runs are.
+type Tenant struct {
+	// Trials bounds how many of its trials may be outstanding at once. Zero means no
+	// bound.
+	Trials int
+	// Weight against other tenants. Zero means 1.
+	Weight int
 }
 
 // A Scheduler keeps runs moving. Make one with New.
@@ -63,6 +78,7 @@ type Scheduler struct {
 	log      *slog.Logger
 	wake     chan struct{}
 	turn     sync.Mutex // held while runs are moved
+	limits   limits     // turn guards it
 
 	mu   sync.Mutex // guards runs
 	runs map[string]*running
@@ -72,13 +88,20 @@ type Scheduler struct {
 // have one each, so that waiting judges never starve trials.
 type lane struct {
 	jobs.Queue
-	// slots of the living workers as of counted; only Run touches them.
+	// slots of the living workers as of counted, and how many attempts ended in a
+	// second as of timed; only Run touches them.
 	slots   int
 	counted time.Time
+	pace    int
+	timed   time.Time
+	// ended counts attempts that ended since timed.
+	ended atomic.Int64
 }
 
 // running is the scheduler's copy of a run that it keeps moving. Only the
-// goroutine of Run touches it, but for done and the fields under the mutex.
+// goroutine of Run touches it, but for done and the fields under the mutex. Another
+// scheduler may move the same run, after a long pause of one of them: then each
+// writes only what the store takes, and puts into the queue only what is out.
 type running struct {
 	run      eval.Run
 	snapshot eval.Snapshot
@@ -86,8 +109,12 @@ type running struct {
 	// judges is the grading that the run waits for, and judged the run that a
 	// grading belongs to while it lasts; nil if there is none.
 	judges, judged *running
-	// order resolves ordinals.
+	// order resolves ordinals; cells has what it said of those that are outstanding.
 	order *eval.Order
+	cells map[int]int
+	// pools are what the models of each cell are counted by at the limiter; nil if no
+	// cell asks one that is limited.
+	pools [][]pool
 	// short is what the next hold did not fit, and final that it never will.
 	short    eval.Shortage
 	final    bool
@@ -197,6 +224,7 @@ func (s *Scheduler) Stored(st store.Stored) {
 		r.judges.hear(st)
 	}
 	r.hear(st)
+	r.queue.ended.Add(1)
 	s.Wake()
 }
 
@@ -267,6 +295,9 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 		return nil, err
 	}
 	r.order = eval.NewOrder(r.snapshot.Plan)
+	if run.Parent == "" {
+		r.pools = poolsOf(r.snapshot)
+	}
 	if workersGone {
 		if _, err := s.store.Release(ctx, id); err != nil {
 			return nil, err
@@ -276,11 +307,13 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 			return nil, away("forget", err)
 		}
 	}
-	if err := s.reload(ctx, r); err != nil {
-		return nil, err
-	}
+	// The run may have been done before, so that all of it is dropped until now. It is
+	// read after that is taken back: should it be done in between, nothing of it is out.
 	if err := r.queue.Control(ctx, id, run.Control); err != nil {
 		return nil, away("control", err)
+	}
+	if err := s.reload(ctx, r); err != nil {
+		return nil, err
 	}
 	if run.Capped() {
 		// Whether the queue has lost an attempt or a worker has it, the audit finds out.
@@ -465,7 +498,7 @@ func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	js := make([]jobs.Job, len(ts))
 	now := time.Now().UnixMilli()
 	for i, t := range ts {
-		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Dispatched: now}
+		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Format: jobs.Format, Dispatched: now}
 	}
 	return js
 }

@@ -93,6 +93,9 @@ type (
 	sum      int
 )
 
+// Positive is a whole number from 1.
+type Positive = positive
+
 func (p *positive) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	*p = positive(wholeFrom(d, n, 1, most))
 }

@@ -17,6 +17,10 @@ import (
 
 // handle carries out one delivery of the queue.
 func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
+	if j.Format > jobs.Format {
+		w.outdate(j.Format)
+		return &jobs.LaterError{After: time.Second} // to another worker, unclaimed
+	}
 	claim := jobs.Claim{Job: j, UID: ulid.Make().String(), Worker: w.opts.ID}
 	grant, err := w.opts.Place.Claim(ctx, claim)
 	if err != nil {

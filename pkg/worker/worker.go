@@ -88,6 +88,9 @@ type Worker struct {
 	// hurry is closed when the grace of a drain is over: what begins then is given
 	// back at once, and what cannot be handed on is left to the next attempt.
 	hurry chan struct{}
+	// outdated is set, and old closed, when a job came that is too new.
+	outdated *OutdatedError
+	old      chan struct{}
 }
 
 // active is an attempt that is being carried out.
@@ -114,12 +117,22 @@ func New(o Options) *Worker {
 	if o.Secret == nil {
 		o.Secret = func(name string) (string, error) { return "", fmt.Errorf("this worker has no secret %q", name) }
 	}
-	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}, hurry: make(chan struct{})}
+	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}, hurry: make(chan struct{}), old: make(chan struct{})}
 }
 
 // Run takes trials until ctx ends, then drains: it takes no more, lets those
-// that run go on for Grace and gives back the rest, which burns no attempt.
+// that run go on for Grace and gives back the rest, which burns no attempt. It drains
+// too when it is handed a job that it is too old for, and returns an [*OutdatedError].
 func (w *Worker) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-w.old:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
 	// Beats go on while the worker drains, or its claims would run out.
 	beating, stopBeats := context.WithCancel(context.WithoutCancel(ctx))
 	var g errgroup.Group
@@ -137,7 +150,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	err := w.opts.Place.Serve(ctx, w.opts.ID, w.opts.Slots, w.handle)
 	drained()
 	stopBeats()
-	return errors.Join(err, g.Wait())
+	err = errors.Join(err, g.Wait())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.outdated != nil {
+		return errors.Join(w.outdated, err)
+	}
+	return err
 }
 
 // beat renews all claims and passes on what comes back.

@@ -501,3 +501,27 @@ func TestDrainGivesBackWhatDoesNotFinish(t *testing.T) {
 		t.Errorf("later %t, %d given back, %d records; want the attempt given back", later, len(b.place.returned), len(b.memory.records))
 	}
 }
+
+// A worker that joined before the scheduler was upgraded hands back, unclaimed, what it
+// cannot read, finishes what runs, and says why it ends.
+func TestWorkerEndsWhenAJobIsTooNewForIt(t *testing.T) {
+	b := setup(t, []eval.Case{active("a")})
+	claims := 0
+	b.place.grant = func(jobs.Claim) jobs.Grant { claims++; return jobs.Granted }
+	b.place.jobs <- jobs.Job{Run: "r-1", Attempt: 1, Header: b.header, Format: jobs.Format}
+	if err := b.handled(); err != nil {
+		t.Fatalf("a job of its own format: %v", err)
+	}
+	b.place.jobs <- jobs.Job{Run: "r-1", Attempt: 2, Header: "of a format unknown", Format: jobs.Format + 1}
+	if _, later := errors.AsType[*jobs.LaterError](b.handled()); !later || claims != 1 {
+		t.Errorf("a job of a newer format: later %t after %d claims, want it handed back unclaimed", later, claims)
+	}
+	select {
+	case err := <-b.done:
+		if old, ok := errors.AsType[*worker.OutdatedError](err); !ok || old.Format != jobs.Format+1 {
+			t.Errorf("the worker ended with %v, want an OutdatedError", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the worker goes on")
+	}
+}

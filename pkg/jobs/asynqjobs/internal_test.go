@@ -215,3 +215,34 @@ func FuzzParseClaim(f *testing.F) {
 		}
 	})
 }
+
+// A job of a format that this build cannot read is the handler's to refuse, however it
+// looks; what is no job at all is dropped.
+func TestDeliveriesThatCannotBeRead(t *testing.T) {
+	later := &jobs.LaterError{After: time.Second}
+	for _, tt := range []struct {
+		name, payload string
+		format        int // that the handler is told; 0 if it is not
+	}{
+		{"a newer format", `{"format":99,"run":"r","ordinal":1,"attempt":1}`, 99},
+		{"a newer format with another shape", `{"format":99,"run":{"id":"r"},"attempt":"first"}`, 99},
+		{"of this format, broken", fmt.Sprintf(`{"format":%d,"run":{"id":"r"}}`, jobs.Format), 0},
+		{"no JSON", `trial 1`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			told := 0
+			q := New(nil, Options{Namespace: "n"})
+			d := &desk{q: q, log: q.o.Logger, free: make(chan struct{}, 1), h: func(_ context.Context, j jobs.Job) error {
+				told = j.Format
+				return later
+			}}
+			err := d.ProcessTask(t.Context(), asynq.NewTask(taskType, []byte(tt.payload)))
+			if told != tt.format {
+				t.Errorf("the handler was told of format %d, want %d", told, tt.format)
+			}
+			if want := tt.format > 0; errors.Is(err, later) != want {
+				t.Errorf("got %v, want it delivered again: %t", err, want)
+			}
+		})
+	}
+}

@@ -74,7 +74,10 @@ func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	d.busy.Add(1)
 	defer d.busy.Done()
 	var j jobs.Job
-	if err := json.Unmarshal(t.Payload(), &j); err != nil || j.Run == "" || j.Attempt < 1 || j.Ordinal < 0 {
+	err := json.Unmarshal(t.Payload(), &j)
+	if j.Format = max(j.Format, formatOf(t.Payload())); j.Format > jobs.Format {
+		err = nil // whatever it looks like, it is for a newer worker, as the handler will say
+	} else if err != nil || j.Run == "" || j.Attempt < 1 || j.Ordinal < 0 {
 		d.log.ErrorContext(ctx, "dropping a delivery that is no job", "bytes", len(t.Payload()))
 		return nil
 	}
@@ -87,7 +90,7 @@ func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
 		return &jobs.LaterError{After: time.Second}
 	}
 	// Neither asynq's loss of a lease nor the end of Serve interrupts the work.
-	err := d.handle(d.q.o.Context(context.WithoutCancel(ctx), t.Headers()), j)
+	err = d.handle(d.q.o.Context(context.WithoutCancel(ctx), t.Headers()), j)
 	if err == nil {
 		return nil
 	}
@@ -96,6 +99,15 @@ func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	}
 	d.log.WarnContext(ctx, "delivery failed", "job", j.Key(), "error", err)
 	return errHandler
+}
+
+// formatOf reads the format of a job of which nothing else may be readable.
+func formatOf(payload []byte) int {
+	var j struct {
+		Format int `json:"format"`
+	}
+	_ = json.Unmarshal(payload, &j)
+	return j.Format
 }
 
 // handle turns a panic into a failure.

@@ -15,14 +15,14 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
 	var created, finished int64
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
-		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short)
+		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant)
 	r.Created, r.Finished = moment(created), moment(finished)
 	return r, err
 }
@@ -57,10 +57,10 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 		return errors.New("a day's cap cannot be negative")
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
-		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short)
+		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant)
 	if err != nil {
 		return err
 	}
@@ -166,6 +166,22 @@ func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, erro
 	return rs, nil
 }
 
+// ServiceRuns returns the ids of the runs that a service is to carry out and that
+// are not done, oldest first.
+func (db *DB) ServiceRuns(ctx context.Context) (ids []string, err error) {
+	err = db.look(ctx, func(q querier) (err error) {
+		ids, err = readAll(ctx, q, func(row scanner) (id string, err error) {
+			err = row.Scan(&id)
+			return id, err
+		}, `SELECT id FROM runs WHERE carrier = 'service' AND state <> 'done' AND parent = '' ORDER BY created, id`)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs of the service: %w", err)
+	}
+	return ids, nil
+}
+
 // limit is a LIMIT; one that is not positive means none.
 func limit(n int) int {
 	if n <= 0 {
@@ -187,7 +203,7 @@ func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
 		case old == s:
 			return nil
 		case old == eval.RunDone:
-			return errors.New("the run is done")
+			return store.ErrDone
 		case s == eval.RunDone:
 			return errors.New("a run becomes done by Finish only")
 		case s == eval.RunFinalizing && parent != "":
