@@ -378,6 +378,23 @@ func TestDuration(t *testing.T) {
 			lasting(eval.Rate{RequestsPerMinute: 20, Pool: "claude-*"}, 10), eval.BasisHistory,
 			eval.Bound{By: "requests_per_minute", Value: 20, Key: "anthropic/claude-*", Time: 90 * time.Second},
 		},
+		"requests at an address that is spelled in two ways": {
+			func() *bench {
+				b := lasting(eval.Rate{RequestsPerMinute: 20}, 10)
+				b.add(eval.Case{ID: "b", Kind: eval.KindAgent, Model: "n"}, 0)
+				for _, row := range b.Past[:3] {
+					row.Case = "b"
+					b.Past = append(b.Past, row)
+				}
+				m := b.Snapshot.Models["m"]
+				m.BaseURL = "http://gateway"
+				b.Snapshot.Models["m"] = m
+				m.BaseURL = "http://Gateway:80/v1/"
+				b.Snapshot.Models["n"] = m
+				return b
+			}(), eval.BasisHistory,
+			eval.Bound{By: "requests_per_minute", Value: 20, Key: "anthropic/m", Time: 3 * time.Minute},
+		},
 		"tokens": {
 			lasting(eval.Rate{TokensPerMinute: 1200}, 10), eval.BasisHistory,
 			eval.Bound{By: "tokens_per_minute", Value: 1200, Key: "anthropic/m", Time: 3 * time.Minute},

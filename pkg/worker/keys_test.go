@@ -99,6 +99,7 @@ func TestKeyOfTheLimiter(t *testing.T) {
 		{"another model", with(func(m *eval.Model) { m.Model = "n" }), false, false, "/n", eval.Rate{}},
 		{"another key", with(func(m *eval.Model) { m.APIKey = "${{ secrets.B }}" }), false, false, "/m", eval.Rate{}},
 		{"another address", with(func(m *eval.Model) { m.BaseURL = "http://127.0.0.1:1" }), false, false, "/m", eval.Rate{}},
+		{"the own address, written out", with(func(m *eval.Model) { m.BaseURL = "https://API.anthropic.com/v1/" }), false, true, "/m", eval.Rate{}},
 		{"another provider", with(func(m *eval.Model) { m.Provider = eval.ProviderOpenAI }), false, false, "/m", eval.Rate{}},
 	}
 	key := func(t *testing.T, m eval.Model, judge bool) usedKey {

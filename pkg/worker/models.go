@@ -77,7 +77,7 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 // limitKey names what the provider counts together: the account, of which the key
 // is known by a hash, and the model or the pool that it is in.
 func limitKey(m eval.Model) limit.Key {
-	account := sha256.Sum256([]byte(m.BaseURL + "\x00" + m.APIKey))
+	account := sha256.Sum256([]byte(eval.Address(m.Provider, m.BaseURL) + "\x00" + m.APIKey))
 	pool := m.Model
 	if m.Rate != nil {
 		pool = cmp.Or(m.Rate.Pool, pool)
