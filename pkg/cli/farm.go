@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/farmfile"
 	"github.com/evalfarm/evalfarm/pkg/price"
@@ -88,14 +89,36 @@ func (f *ceiling) budget() (eval.Budget, error) {
 	return eval.Budget{MicroUSD: int64(f.usd), Tokens: f.tokens, Time: f.time}, nil
 }
 
-// raise gives a run the budget of the flags, in place of the one it has. It counts
-// what the run has spent already.
-func (f *ceiling) raise(ctx context.Context, s store.Store, run eval.Run) error {
-	budget, err := f.budget()
-	if err != nil || budget == (eval.Budget{}) {
-		return err
+// takeUp gives a run or a grading that is to go on the caps under which it does: the
+// budget of the flags in place of its own, and the day's cap of the farm file that
+// is in force now. What it has spent already counts. how is the grading that is to
+// come; nil, if trials are to run.
+func (c *command) takeUp(ctx context.Context, s store.Store, run eval.Run, f ceiling, how *eval.Grading) (eval.Run, error) {
+	more, err := f.budget()
+	if err != nil {
+		return run, err
 	}
-	return scheduler.Raise(ctx, s, run, run.Budget.Over(budget))
+	farm, err := c.farm()
+	if err != nil {
+		return run, err
+	}
+	var day int64
+	if farm != nil {
+		day = farm.DayMicroUSD
+	}
+	of := run
+	if run.Parent != "" {
+		if of, err = s.Run(ctx, run.Parent); err != nil {
+			return run, err
+		}
+	}
+	if owner, held := app.Locked(c.env.Home(), of.ID); held { // it goes on under the caps that it has
+		return run, locked(&app.LockedError{Run: of.ID, Owner: owner})
+	}
+	if err := scheduler.Raise(ctx, s, run, of.Budget.Over(more), day, how); err != nil {
+		return run, err
+	}
+	return s.Run(ctx, run.ID)
 }
 
 // dollars is a flag of money, in micro-dollars.

@@ -35,7 +35,7 @@ type Model struct {
 	// Price of the model's tokens. Nil: nobody knows it; PriceHint says why, and what
 	// would help.
 	Price     *Price `json:"price,omitempty"`
-	PriceHint string `json:"-"`
+	PriceHint string `json:"price_hint,omitempty"`
 	// PriceOverride says how to find the price in the price list. Nil: by the names of
 	// provider and model. A Price needs none.
 	PriceOverride *PriceOverride `json:"price_override,omitempty"`

@@ -68,7 +68,7 @@ func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
 
 // checkBudget finds what keeps the caps of a run, or the cost limits of its trials,
 // from being kept: models that nobody knows the price of, and trials that nothing
-// bounds.
+// bounds. Of a grading, only judges cost something.
 func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 	money := run.Budget.MicroUSD > 0 || run.DayMicroUSD > 0
 	var problems []string
@@ -89,13 +89,16 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		if c.Kind != eval.KindAgent {
 			continue
 		}
+		for _, check := range cmp.Or(snap.Grading, &eval.Grading{}).Checks(c) {
+			price(snap.Models[check.Judge.Model], money)
+		}
+		if snap.Grading != nil {
+			continue // its agents have run already
+		}
 		paid := false
 		for _, m := range asked(snap, c, snap.Variants[cell.Variant]) {
 			price(m, money || c.Limits.CostMicroUSD > 0)
 			paid = paid || !m.Free()
-		}
-		for _, check := range (eval.Grading{}).Checks(c) {
-			price(snap.Models[check.Judge.Model], money)
 		}
 		hold := run.Hold(cell.Hold)
 		switch {

@@ -225,6 +225,9 @@ type Runs interface {
 	// SetBudget gives a run other caps. What it has taken already stays taken. A
 	// grading is ErrNotFound: it has the budget of its run.
 	SetBudget(ctx context.Context, run string, b eval.Budget) error
+	// SetDayCap gives a run another bound of what all runs of a day spend, in
+	// micro-dollars; 0 is none. A grading is ErrNotFound: it has that of its run.
+	SetDayCap(ctx context.Context, run string, microUSD int64) error
 	// Finish stores the outcome, what ran out, the verdict, exit code and summary of
 	// a run, makes it done, and adds an event. Attempts that are still out are
 	// charged what they hold. A grading that is complete becomes its run's current

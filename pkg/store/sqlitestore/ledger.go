@@ -72,6 +72,30 @@ func (db *DB) SetBudget(ctx context.Context, run string, b eval.Budget) error {
 	return nil
 }
 
+// SetDayCap gives a run another bound of what all runs of a day spend; 0 is none.
+func (db *DB) SetDayCap(ctx context.Context, run string, microUSD int64) error {
+	err := bearableDay(microUSD)
+	if err == nil {
+		var res sql.Result
+		res, err = db.write.ExecContext(ctx, `UPDATE runs SET day_microusd = ? WHERE id = ? AND parent = ''`, microUSD, run)
+		if err == nil {
+			err = touched(res)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("set the day's cap of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// bearableDay refuses a cap below nothing, as bearable does.
+func bearableDay(microUSD int64) error {
+	if microUSD < 0 {
+		return errors.New("a day's cap cannot be negative")
+	}
+	return nil
+}
+
 // bearable refuses a budget below nothing, which would be taken for no bound.
 func bearable(b eval.Budget) error {
 	if b.MicroUSD < 0 || b.Tokens < 0 || b.Time < 0 {
