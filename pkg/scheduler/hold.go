@@ -14,11 +14,12 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// A BudgetError says why a budget cannot be kept, so that nothing is begun.
+// A BudgetError says why a budget, or the cost limit of a trial, cannot be kept, so
+// that nothing is begun.
 type BudgetError struct{ Problems []string }
 
 func (e *BudgetError) Error() string {
-	return "the bounds of money cannot be kept: " + strings.Join(e.Problems, "; ")
+	return "budgets and limits cannot be kept: " + strings.Join(e.Problems, "; ")
 }
 
 // holdsOf works out, for each cell of a plan, what one attempt may take at most. A
@@ -95,20 +96,23 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		if snap.Grading != nil {
 			continue // its agents have run already
 		}
-		paid := false
+		paid, counted := false, false // its money, its tokens
 		for _, m := range asked(snap, c, snap.Variants[cell.Variant]) {
 			price(m, money || c.Limits.CostMicroUSD > 0)
 			paid = paid || !m.Free()
+			counted = counted || !m.Free() || m.Price != nil && !m.Replayed()
 		}
 		hold := run.Hold(cell.Hold)
 		switch {
-		case !paid:
-		case money && hold.MicroUSD == 0:
+		case !counted:
+		case paid && money && hold.MicroUSD == 0:
 			report(fmt.Sprintf("nothing bounds what a trial of %s may cost; give it limits: {cost_usd: 0.10}, or {tokens: 50000}", c.ID))
 		case run.Budget.Tokens > 0 && hold.Tokens == 0:
 			report(fmt.Sprintf("nothing bounds how many tokens a trial of %s may take; give it limits: {tokens: 50000}", c.ID))
 		case run.Budget.MicroUSD > 0 && hold.MicroUSD > run.Budget.MicroUSD:
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.Budget.MicroUSD)))
+		case run.DayMicroUSD > 0 && hold.MicroUSD > run.DayMicroUSD:
+			report(fmt.Sprintf("a trial of %s may cost %s, which is more than all runs of a day may, %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.DayMicroUSD)))
 		case run.Budget.Tokens > 0 && hold.Tokens > run.Budget.Tokens:
 			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, run.Budget.Tokens))
 		}
