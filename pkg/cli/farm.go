@@ -25,9 +25,9 @@ import (
 // farm reads the farm file: that of --config or $EVALFARM_CONFIG, else farm.yaml
 // in the working directory or the state folder. Without one it is nil.
 func (c *command) farm() (*farmfile.File, error) {
-	named := c.farmFile
+	named, by := c.farmFile, "--config"
 	if env, ok := c.env.Lookup("EVALFARM_CONFIG"); named == "" && ok {
-		named = env
+		named, by = env, "$EVALFARM_CONFIG"
 	}
 	candidates := []string{c.env.abs("farm.yaml"), filepath.Join(c.env.Home(), "farm.yaml")}
 	if named != "" {
@@ -42,7 +42,7 @@ func (c *command) farm() (*farmfile.File, error) {
 			continue
 		}
 		if err != nil {
-			return nil, usage("", "--config: %s", err)
+			return nil, usage("", "%s: %s", by, err)
 		}
 		c.problems(f.Warnings)
 		return f, nil
@@ -78,7 +78,7 @@ func (f *ceiling) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(&f.usd, "budget-usd", "spend at most so many `DOLLARS`, judges and retries included")
 	flags.Int64Var(&f.tokens, "budget-tokens", 0, "take at most so many tokens, in and out")
-	flags.DurationVar(&f.time, "budget-time", 0, "begin nothing more after this time")
+	flags.DurationVar(&f.time, "budget-time", 0, "begin nothing more after this time, from now on")
 }
 
 // budget of the flags; what they do not say is zero.
@@ -114,6 +114,9 @@ func (c *command) takeUp(ctx context.Context, s store.Store, run eval.Run, f cei
 	}
 	if owner, held := app.Locked(c.env.Home(), of.ID); held { // it goes on under the caps that it has
 		return run, locked(&app.LockedError{Run: of.ID, Owner: owner})
+	}
+	if more.Time > 0 { // the time of a run counts from its beginning, that of the flag from now
+		more.Time += (time.Since(of.Created) + time.Second).Truncate(time.Second)
 	}
 	if err := scheduler.Raise(ctx, s, run, of.Budget.Over(more), day, how); err != nil {
 		return run, err
