@@ -309,4 +309,7 @@ type Results interface {
 	// Ledger returns what a run and its gradings have taken. That of a grading is
 	// its run's.
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
+	// Day returns what all runs have taken of the current UTC day's money, by the
+	// store's clock, as Dispatch counts it.
+	Day(ctx context.Context) (eval.Day, error)
 }

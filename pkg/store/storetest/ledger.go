@@ -113,8 +113,14 @@ func testDayCap(t *testing.T, s store.Store) {
 	equal(t, "cap of the day", r.DayMicroUSD, 150)
 	equal(t, "budget", r.Budget, eval.Budget{MicroUSD: 1000})
 	mark(t, s, run1, hold(1, usd(50)))
+	commit(t, s, spends(run1, 0, 1, usd(60)))
+	d, err := s.Day(t.Context())
+	must(t, err)
+	equal(t, "day", d, eval.Day{SpentMicroUSD: 60, HeldMicroUSD: 50})
+	equal(t, "left of the day", d.Left(150), 40)
+	equal(t, "left of too little", d.Left(100), 0)
 	must(t, s.SetDayCap(t.Context(), run1, 20)) // less than is taken: that stays taken
-	expectMarked(t, s, run1, store.Marked{Short: eval.ShortOfDayMoney, Final: false}, hold(2, usd(1)))
+	expectMarked(t, s, run1, store.Marked{Short: eval.ShortOfDayMoney, Final: true}, hold(2, usd(1)))
 	must(t, s.SetDayCap(t.Context(), run1, 0))
 	mark(t, s, run1, hold(2, usd(700)))
 	if err := s.SetDayCap(t.Context(), run1, -1); err == nil {
