@@ -406,3 +406,29 @@ func TestDayBudgetInForce(t *testing.T) {
 		t.Errorf("the provider wants %s more for a run that the day has no money for", eval.USD(now-spent))
 	}
 }
+
+// What a run has spent that asks a model without a price is unknown, which is null and
+// not left out, and not 0.
+func TestUnknownSpendingIsNull(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	p := provide(t, stub.Options{})
+	for _, tt := range []struct{ name, price, want string }{
+		{"no price", "", `"spent": { "microusd": null, "tokens": 1090 }`},
+		{"price", priced, `"spent": { "microusd": 10000, "tokens": 1090 }`},
+	} {
+		suite := costlySuite(s, "  m: {"+fmt.Sprintf(openai(tt.price), p.url)+"}", "")
+		content, err := os.ReadFile(suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.file("suite.yaml", strings.Replace(string(content), "limits: {cost_usd: 0.015}\n", "", 1))
+		if _, code := s.run("run", suite, "--case", "case-00", "-n", "1", "-q", "--progress", "none"); code != 0 {
+			t.Fatalf("%s: exit code %d, want 0", tt.name, code)
+		}
+		out, _ := s.run("status", "--json")
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), tt.want) {
+			t.Errorf("%s: got %s, want %s", tt.name, out, tt.want)
+		}
+	}
+}

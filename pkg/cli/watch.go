@@ -166,7 +166,7 @@ func (w *watch) look(ctx context.Context, s store.Store, run string) {
 		}
 		w.mu.Lock()
 		w.doing, w.limits = says, limits
-		w.spent = spending(runStatus{Ledger: ledger, Budget: of.Budget, State: eval.RunDone})
+		w.spent = spending(runStatus{Ledger: ledgerStatus{Ledger: ledger}, Budget: of.Budget, State: eval.RunDone})
 		w.mu.Unlock()
 	}
 }

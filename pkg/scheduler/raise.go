@@ -48,11 +48,20 @@ func Raise(ctx context.Context, s Budgeter, run eval.Run, b eval.Budget, dayMicr
 
 // bearable checks the caps of a run or a grading that is stored.
 func bearable(ctx context.Context, s blob.Store, run eval.Run, snap eval.Snapshot) error {
+	cases, err := casesOf(ctx, s, snap)
+	if err != nil {
+		return err
+	}
+	return checkBudget(run, snap, cases)
+}
+
+// casesOf reads the cases of a snapshot, in its order.
+func casesOf(ctx context.Context, s blob.Store, snap eval.Snapshot) ([]eval.Case, error) {
 	cases := make([]eval.Case, len(snap.Cases))
 	for i, ref := range snap.Cases {
 		if err := blob.LoadJSON(ctx, s, ref.Blob, &cases[i]); err != nil {
-			return fmt.Errorf("read case %s: %w", ref.ID, err)
+			return nil, fmt.Errorf("read case %s: %w", ref.ID, err)
 		}
 	}
-	return checkBudget(run, snap, cases)
+	return cases, nil
 }
