@@ -239,6 +239,12 @@ func TestRunWaitsForWhatAnotherHoldsOfTheDay(t *testing.T) {
 	if n := len(b.queue.of(second.ID)); n != 0 {
 		t.Fatalf("%d trials of the second run are out, want none", n)
 	}
+	for run, want := range map[string]int64{first.ID: 0, second.ID: 80} {
+		live, err := b.store.Live(t.Context(), run)
+		if err != nil || live.HeldElsewhereMicroUSD != want {
+			t.Errorf("run %s waits for %d (%v), want %d", run, live.HeldElsewhereMicroUSD, err, want)
+		}
+	}
 	b.passes(js[0], 20)
 	b.wait(first)
 	js = b.out(b.queue, second.ID, 2)
