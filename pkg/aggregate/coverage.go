@@ -15,6 +15,8 @@ type coverage struct {
 	unpriced bool
 	// judged says that the cost of some judging is known.
 	judged bool
+	// unanswered is the cost of calls whose answer was lost.
+	unanswered int64
 }
 
 func newCoverage(p eval.Plan) *coverage {
@@ -33,6 +35,7 @@ func (c *coverage) add(repeat int, r eval.Result, tokens int64) {
 	c.there[repeat-1]++
 	judges := r.JudgeUsage.Total()
 	agents := max(tokens, int64(r.Usage.Total()+r.UserUsage.Total()))
+	c.unanswered += r.UnansweredMicroUSD
 	c.judged = c.judged || r.JudgeCostMicroUSD != nil
 	c.unpriced = c.unpriced || agents > 0 && r.CostMicroUSD == nil || judges > 0 && r.JudgeCostMicroUSD == nil
 }
@@ -53,7 +56,7 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval
 	known := l.Spent.MicroUSD + l.Charged.MicroUSD
 	cost := eval.Cost{
 		KnownMicroUSD: known, JudgeMicroUSD: l.Judges.MicroUSD, UncountedMicroUSD: l.Uncounted.MicroUSD,
-		ChargedMicroUSD: l.Charged.MicroUSD, Prices: snap.Prices,
+		ChargedMicroUSD: l.Charged.MicroUSD, UnansweredMicroUSD: c.unanswered, Prices: snap.Prices,
 	}
 	// Judges that brought no verdict have left no usage, but tokens.
 	if c.unpriced || l.Judges.Tokens > 0 && l.Judges.MicroUSD == 0 && !c.judged {

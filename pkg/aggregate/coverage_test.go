@@ -18,6 +18,7 @@ func TestUnknownCost(t *testing.T) {
 	}{
 		{"nobody was asked", store.Row{}, eval.Ledger{}, true},
 		{"a price", store.Row{Tokens: 15, Result: eval.Result{Usage: used, CostMicroUSD: new(int64(7))}}, eval.Ledger{}, true},
+		{"a price, and a lost answer", store.Row{Tokens: 15, Result: eval.Result{CostMicroUSD: new(int64(7)), UnansweredMicroUSD: 5}}, eval.Ledger{}, true},
 		{"no price", store.Row{Tokens: 15, Result: eval.Result{Usage: used}}, eval.Ledger{}, false},
 		{"no price, and no answer", store.Row{Tokens: 15}, eval.Ledger{Spent: eval.Amount{Tokens: 15}}, false},
 		{"a price, and no answer", store.Row{Tokens: 15, Result: eval.Result{CostMicroUSD: new(int64(7))}}, eval.Ledger{Spent: eval.Amount{MicroUSD: 7, Tokens: 15}}, true},
@@ -28,6 +29,9 @@ func TestUnknownCost(t *testing.T) {
 		c := newCoverage(eval.Plan{Cells: []eval.Cell{{Repeats: 1}}})
 		c.add(1, tt.row.Result, tt.row.Tokens)
 		cost, _ := c.finish(eval.Run{}, eval.Snapshot{Models: map[string]eval.Model{"m": {Provider: eval.ProviderOpenAI}}}, tt.ledger)
+		if cost.UnansweredMicroUSD != tt.row.Result.UnansweredMicroUSD {
+			t.Errorf("%s: got %d for lost answers, want %d", tt.name, cost.UnansweredMicroUSD, tt.row.Result.UnansweredMicroUSD)
+		}
 		if (cost.MicroUSD != nil) != tt.known || (len(cost.Unpriced) == 0) != tt.known {
 			t.Errorf("%s: got %v of unpriced %v, want it known: %t", tt.name, cost.MicroUSD, cost.Unpriced, tt.known)
 		}

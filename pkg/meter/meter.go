@@ -145,6 +145,9 @@ func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (ll
 	r.tries++
 	res, err := r.model.Generate(ctx, r.req)
 	took, report = r.took(res, err, bound), r.report(res, err)
+	if err != nil {
+		r.o.Purse.lost(took)
+	}
 	return res, err
 }
 

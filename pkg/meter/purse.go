@@ -19,6 +19,8 @@ type Purse struct {
 	unpriced bool
 	begun    bool
 	over     int64
+	// unanswered micro-dollars are those of spent for calls whose answer was lost.
+	unanswered int64
 }
 
 // NewPurse makes a purse with what may be spent. Zero is no bound, of money and of
@@ -53,6 +55,22 @@ func (p *Purse) settle(most, took eval.Amount) {
 	p.reserved.Tokens -= most.Tokens
 	p.spent = p.spent.Add(took)
 	p.over = max(p.over, took.MicroUSD-most.MicroUSD)
+}
+
+// lost notes that the answer of a settled call was lost, so that it counts for its
+// most.
+func (p *Purse) lost(took eval.Amount) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unanswered += took.MicroUSD
+}
+
+// Unanswered is how many micro-dollars of what was spent are the most that calls can
+// have cost whose answer was lost.
+func (p *Purse) Unanswered() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unanswered
 }
 
 // begin notes that a call is let go, with a price or without one.
