@@ -24,10 +24,13 @@ not repeated. Resuming a finished run prints its report and returns its code.`,
 				if err != nil {
 					return err
 				}
-				if run.State != eval.RunDone {
-					return c.carryOut(cmd.Context(), &f, s, run)
+				if run.State == eval.RunDone {
+					return c.concludeStored(cmd.Context(), &f, s, run)
 				}
-				return c.concludeStored(cmd.Context(), &f, s, run)
+				if run, err = c.takeUp(cmd.Context(), s, run, ceiling{}, nil); err != nil {
+					return err
+				}
+				return c.carryOut(cmd.Context(), &f, s, run)
 			})
 		},
 	}

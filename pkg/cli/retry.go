@@ -44,7 +44,7 @@ their agents again all the same.`,
 					fmt.Fprintf(c.env.Stderr, "nothing of %s to try again\n", run.ID)
 					return c.concludeStored(cmd.Context(), &f, s, run)
 				}
-				if err := more.raise(cmd.Context(), s, run); err != nil {
+				if run, err = c.takeUp(cmd.Context(), s, run, more, nil); err != nil {
 					return err
 				}
 				n, err := s.Retry(cmd.Context(), run.ID, verdicts)

@@ -51,7 +51,7 @@ is made and kept in the state folder.`,
 				if err != nil {
 					return err
 				}
-				runs, err := f.runs(ctx, s, requests)
+				runs, err := f.runs(ctx, c, s, requests)
 				if err != nil {
 					return err
 				}
@@ -117,12 +117,17 @@ func (f *scheduling) requests(ctx context.Context, c *command, args []string) ([
 }
 
 // runs finds the runs to resume and creates the others.
-func (f *scheduling) runs(ctx context.Context, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
+func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
 	var runs []eval.Run
 	for _, ref := range f.resume {
 		run, err := resolveRun(ctx, s, ref)
 		if err != nil {
 			return nil, err
+		}
+		if run.State != eval.RunDone {
+			if run, err = c.takeUp(ctx, s, run, ceiling{}, nil); err != nil {
+				return nil, err
+			}
 		}
 		runs = append(runs, run)
 	}

@@ -30,13 +30,18 @@ type watch struct {
 	began   time.Time
 	// doing has what trials do, by their ordinals; limits and spent are as in Status.
 	doing  map[string]string
-	limits []string
+	limits [][]string
 	spent  string
+	waits  string
+	paused time.Time
 }
 
 // refresh is how often the panel is redrawn. Faster than a person reads is only
 // flicker.
 const refresh = 200 * time.Millisecond
+
+// shownSlowest is how many running trials are told: as many as a tall terminal shows.
+const shownSlowest = 100
 
 // newProgress chooses how to show progress.
 func (c *command) newProgress(f *carrying) (Progress, error) {
@@ -160,13 +165,21 @@ func (w *watch) look(ctx context.Context, s store.Store, run string) {
 		for _, a := range live.Running {
 			says[trialName(a.Case, a.Variant, a.Repeat)] = doing(a, now)
 		}
-		var limits []string
+		var limits [][]string
+		var paused time.Time
 		for _, l := range live.Limits {
-			limits = append(limits, limitLine(l, now))
+			lines := []string{limitLine(l, now)}
+			if h := history(l); h != "" {
+				lines = append(lines, h)
+			}
+			limits = append(limits, lines)
+			if l.PausedUntil.After(now) && l.PausedUntil.After(paused) {
+				paused = l.PausedUntil
+			}
 		}
 		w.mu.Lock()
-		w.doing, w.limits = says, limits
-		w.spent = spending(runStatus{Ledger: ledger, Budget: of.Budget, State: eval.RunDone})
+		w.doing, w.limits, w.paused, w.waits = says, limits, paused, waits(live)
+		w.spent = spending(runStatus{Ledger: ledgerStatus{Ledger: ledger}, Budget: of.Budget, State: eval.RunDone})
 		w.mu.Unlock()
 	}
 }
@@ -177,14 +190,14 @@ func (w *watch) status() Status {
 	slowest := slices.SortedFunc(maps.Values(w.running), func(a, b RunningTrial) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Case, b.Case))
 	})
-	slowest = slowest[:min(len(slowest), 5)]
+	slowest = slowest[:min(len(slowest), shownSlowest)]
 	for i, t := range slowest {
 		slowest[i].Doing = w.doing[trialName(t.Case, t.Variant, t.Repeat)]
 	}
 	done := w.counts.Total()
 	return Status{
 		Done: done, Total: w.total, Running: len(w.running), Queued: max(0, w.total-done-len(w.running)),
-		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest, Limits: w.limits, Spent: w.spent,
+		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest, Limits: w.limits, Spent: w.spent, Waits: w.waits, Paused: w.paused,
 	}
 }
 

@@ -54,8 +54,8 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 	if err := bearable(r.Budget); err != nil {
 		return err
 	}
-	if r.DayMicroUSD < 0 {
-		return errors.New("a day's cap cannot be negative")
+	if err := bearableDay(r.DayMicroUSD); err != nil {
+		return err
 	}
 	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
