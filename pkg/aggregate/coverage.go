@@ -13,6 +13,10 @@ type coverage struct {
 	planned, there []int
 	// unpriced says that a trial asked a model whose price nobody knows.
 	unpriced bool
+	// judged says that the cost of some judging is known.
+	judged bool
+	// unanswered is the cost of calls whose answer was lost.
+	unanswered int64
 }
 
 func newCoverage(p eval.Plan) *coverage {
@@ -25,9 +29,14 @@ func newCoverage(p eval.Plan) *coverage {
 	return c
 }
 
-func (c *coverage) add(repeat int, r eval.Result) {
+// add counts a standing result, of an attempt that took so many tokens: those of
+// calls that brought no answer too, of which its usage knows nothing.
+func (c *coverage) add(repeat int, r eval.Result, tokens int64) {
 	c.there[repeat-1]++
-	agents, judges := r.Usage.Total()+r.UserUsage.Total(), r.JudgeUsage.Total()
+	judges := r.JudgeUsage.Total()
+	agents := max(tokens, int64(r.Usage.Total()+r.UserUsage.Total()))
+	c.unanswered += r.UnansweredMicroUSD
+	c.judged = c.judged || r.JudgeCostMicroUSD != nil
 	c.unpriced = c.unpriced || agents > 0 && r.CostMicroUSD == nil || judges > 0 && r.JudgeCostMicroUSD == nil
 }
 
@@ -47,9 +56,10 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval
 	known := l.Spent.MicroUSD + l.Charged.MicroUSD
 	cost := eval.Cost{
 		KnownMicroUSD: known, JudgeMicroUSD: l.Judges.MicroUSD, UncountedMicroUSD: l.Uncounted.MicroUSD,
-		ChargedMicroUSD: l.Charged.MicroUSD, Prices: snap.Prices,
+		ChargedMicroUSD: l.Charged.MicroUSD, UnansweredMicroUSD: c.unanswered, Prices: snap.Prices,
 	}
-	if c.unpriced {
+	// Judges that brought no verdict have left no usage, but tokens.
+	if c.unpriced || l.Judges.Tokens > 0 && l.Judges.MicroUSD == 0 && !c.judged {
 		for _, name := range slices.Sorted(maps.Keys(snap.Models)) {
 			if m := snap.Models[name]; m.Price == nil && !m.Free() {
 				cost.Unpriced = append(cost.Unpriced, name)

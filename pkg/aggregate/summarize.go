@@ -53,7 +53,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 			return err
 		}
 		cells[i].add(r, repeat)
-		co.add(repeat, r.Result)
+		co.add(repeat, r.Result, r.Tokens)
 		t.add(r.Result.Tools)
 		f.add(r)
 		m.add(cells[i].stats, r.Result)

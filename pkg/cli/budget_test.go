@@ -361,3 +361,74 @@ func TestDayBudget(t *testing.T) {
 		}
 	})
 }
+
+// A run that is taken up again is under the day's cap that is in force then, be it
+// tighter, wider or none.
+func TestDayBudgetInForce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	day := func(text string) { s.file("farm.yaml", "version: 1\n"+text) }
+	p := provide(t, stub.Options{Latency: latency(t, "100ms")})
+	suite := costlySuite(s, paid(p), "")
+
+	day("budgets: {day_usd: 0.03}")
+	var got eval.Summary
+	s.json(&got, 4, "run", suite, "-n", "1", "-j", "2", "--json", "--progress", "none")
+	exhausted(t, got, eval.ShortOfDayMoney)
+	s.json(&got, 4, "retry", "latest", "--json", "--progress", "none") // still the same
+	exhausted(t, got, eval.ShortOfDayMoney)
+	day("budgets: {day_usd: 0.06}")
+	s.json(&got, 4, "retry", "latest", "--json", "--progress", "none")
+	exhausted(t, got, eval.ShortOfDayMoney)
+	if spent := p.settled(t); spent <= 30_000 || spent > 60_000 {
+		t.Errorf("the provider wants %s, want more than the first cap and no more than the second", eval.USD(spent))
+	}
+	day("")
+	var free eval.Summary
+	s.json(&free, 0, "retry", "latest", "--json", "--progress", "none")
+	if free.Counts.Pass != cells || free.Coverage != nil {
+		t.Errorf("%+v, coverage %+v; want all to pass, and no cap", free.Counts, free.Coverage)
+	}
+
+	// The other way round: what was begun without a cap goes on under one.
+	run := s.start("run", suite, "-n", "20", "-j", "2", "--grace", "30s", "--json", "--progress", "none")
+	before := p.spent()
+	eventually(t, "something is spent", func() bool { return p.spent() > before || run.ended() })
+	run.signal(syscall.SIGINT)
+	if code := run.wait(); code != 130 {
+		t.Fatalf("exit code %d, want 130\n%s", code, run.errs.String())
+	}
+	day("budgets: {day_usd: 0.03}")
+	spent := p.settled(t)
+	s.json(&got, 4, "resume", "latest", "--json", "--progress", "none")
+	exhausted(t, got, eval.ShortOfDayMoney)
+	if now := p.settled(t); now != spent {
+		t.Errorf("the provider wants %s more for a run that the day has no money for", eval.USD(now-spent))
+	}
+}
+
+// What a run has spent that asks a model without a price is unknown, which is null and
+// not left out, and not 0.
+func TestUnknownSpendingIsNull(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	p := provide(t, stub.Options{})
+	for _, tt := range []struct{ name, price, want string }{
+		{"no price", "", `"spent": { "microusd": null, "tokens": 1090 }`},
+		{"price", priced, `"spent": { "microusd": 10000, "tokens": 1090 }`},
+	} {
+		suite := costlySuite(s, "  m: {"+fmt.Sprintf(openai(tt.price), p.url)+"}", "")
+		content, err := os.ReadFile(suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.file("suite.yaml", strings.Replace(string(content), "limits: {cost_usd: 0.015}\n", "", 1))
+		if _, code := s.run("run", suite, "--case", "case-00", "-n", "1", "-q", "--progress", "none"); code != 0 {
+			t.Fatalf("%s: exit code %d, want 0", tt.name, code)
+		}
+		out, _ := s.run("status", "--json")
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), tt.want) {
+			t.Errorf("%s: got %s, want %s", tt.name, out, tt.want)
+		}
+	}
+}

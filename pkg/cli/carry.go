@@ -145,12 +145,17 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 		return err
 	}
 	if held, ok := errors.AsType[*app.LockedError](err); ok {
-		return fmt.Errorf("%w; wait for it, or stop it with: evalfarm cancel %s", held, run.ID)
+		return locked(held)
 	}
 	if err != nil {
 		return fmt.Errorf("run %s: %w; continue: evalfarm %sresume %s", run.ID, err, c.again(), run.ID)
 	}
 	return c.conclude(ctx, outputs, f.quiet, s, summary)
+}
+
+// locked says what to do about a run that another process carries out.
+func locked(held *app.LockedError) error {
+	return fmt.Errorf("%w; wait for it, or stop it with: evalfarm cancel %s", held, held.Run)
 }
 
 // cancelAtFail wraps an observer so that the first fail cancels the run. Trials

@@ -112,12 +112,23 @@ func history(l eval.LimitState) string {
 	return strings.Join(steps, " → ")
 }
 
+// waits says what a run waits for as a whole, before it begins another trial.
+func waits(l eval.Live) string {
+	if l.HeldElsewhereMicroUSD == 0 {
+		return ""
+	}
+	return fmt.Sprintf("waits for %s that other runs hold of the day", eval.USD(l.HeldElsewhereMicroUSD))
+}
+
 // shownRunning is how many running trials `status` names.
 const shownRunning = 20
 
 // liveLines are what `status` prints of a run that goes on.
 func liveLines(l eval.Live, now time.Time) []string {
 	var lines []string
+	if w := waits(l); w != "" {
+		lines = append(lines, "  "+w)
+	}
 	running := slices.Clone(l.Running)
 	slices.SortStableFunc(running, func(a, b eval.Activity) int { return a.Since.Compare(b.Since) })
 	for i, a := range running {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/farmfile"
 	"github.com/evalfarm/evalfarm/pkg/price"
@@ -24,9 +25,9 @@ import (
 // farm reads the farm file: that of --config or $EVALFARM_CONFIG, else farm.yaml
 // in the working directory or the state folder. Without one it is nil.
 func (c *command) farm() (*farmfile.File, error) {
-	named := c.farmFile
+	named, by := c.farmFile, "--config"
 	if env, ok := c.env.Lookup("EVALFARM_CONFIG"); named == "" && ok {
-		named = env
+		named, by = env, "$EVALFARM_CONFIG"
 	}
 	candidates := []string{c.env.abs("farm.yaml"), filepath.Join(c.env.Home(), "farm.yaml")}
 	if named != "" {
@@ -41,7 +42,7 @@ func (c *command) farm() (*farmfile.File, error) {
 			continue
 		}
 		if err != nil {
-			return nil, usage("", "--config: %s", err)
+			return nil, usage("", "%s: %s", by, err)
 		}
 		c.problems(f.Warnings)
 		return f, nil
@@ -77,7 +78,7 @@ func (f *ceiling) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(&f.usd, "budget-usd", "spend at most so many `DOLLARS`, judges and retries included")
 	flags.Int64Var(&f.tokens, "budget-tokens", 0, "take at most so many tokens, in and out")
-	flags.DurationVar(&f.time, "budget-time", 0, "begin nothing more after this time")
+	flags.DurationVar(&f.time, "budget-time", 0, "begin nothing more after this time, from now on")
 }
 
 // budget of the flags; what they do not say is zero.
@@ -88,14 +89,39 @@ func (f *ceiling) budget() (eval.Budget, error) {
 	return eval.Budget{MicroUSD: int64(f.usd), Tokens: f.tokens, Time: f.time}, nil
 }
 
-// raise gives a run the budget of the flags, in place of the one it has. It counts
-// what the run has spent already.
-func (f *ceiling) raise(ctx context.Context, s store.Store, run eval.Run) error {
-	budget, err := f.budget()
-	if err != nil || budget == (eval.Budget{}) {
-		return err
+// takeUp gives a run or a grading that is to go on the caps under which it does: the
+// budget of the flags in place of its own, and the day's cap of the farm file that
+// is in force now. What it has spent already counts. how is the grading that is to
+// come; nil, if trials are to run.
+func (c *command) takeUp(ctx context.Context, s store.Store, run eval.Run, f ceiling, how *eval.Grading) (eval.Run, error) {
+	more, err := f.budget()
+	if err != nil {
+		return run, err
 	}
-	return scheduler.Raise(ctx, s, run, run.Budget.Over(budget))
+	farm, err := c.farm()
+	if err != nil {
+		return run, err
+	}
+	var day int64
+	if farm != nil {
+		day = farm.DayMicroUSD
+	}
+	of := run
+	if run.Parent != "" {
+		if of, err = s.Run(ctx, run.Parent); err != nil {
+			return run, err
+		}
+	}
+	if owner, held := app.Locked(c.env.Home(), of.ID); held { // it goes on under the caps that it has
+		return run, locked(&app.LockedError{Run: of.ID, Owner: owner})
+	}
+	if more.Time > 0 { // the time of a run counts from its beginning, that of the flag from now
+		more.Time += (time.Since(of.Created) + time.Second).Truncate(time.Second)
+	}
+	if err := scheduler.Raise(ctx, s, run, of.Budget.Over(more), day, how); err != nil {
+		return run, err
+	}
+	return s.Run(ctx, run.ID)
 }
 
 // dollars is a flag of money, in micro-dollars.

@@ -75,7 +75,7 @@ one counts.`,
 				if err != nil {
 					return err
 				}
-				if err := more.raise(ctx, s, run); err != nil {
+				if run, err = c.takeUp(ctx, s, run, more, &how); err != nil {
 					return err
 				}
 				g, n, err := scheduler.Grade(ctx, s, run, how, all || rubric != "")

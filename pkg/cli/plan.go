@@ -76,7 +76,7 @@ func defaultSlots(asked int) int { return cmp.Or(asked, 4*runtime.NumCPU()) }
 
 // foresee works out what the run of a request will take. The request comes back with
 // the repeats that its budget decides on.
-func foresee(ctx context.Context, s forecast.Source, req scheduler.Request, slots, judgeSlots int) (eval.Forecast, scheduler.Request, error) {
+func foresee(ctx context.Context, s store.Store, req scheduler.Request, slots, judgeSlots int) (eval.Forecast, scheduler.Request, error) {
 	of := req.Suite.Suite
 	repeats := of.Repeats
 	if req.Selection.Repeats > 0 {
@@ -96,9 +96,13 @@ func foresee(ctx context.Context, s forecast.Source, req scheduler.Request, slot
 	if err != nil {
 		return eval.Forecast{}, req, err
 	}
+	left, err := leftOfDay(ctx, s, run.DayMicroUSD)
+	if err != nil {
+		return eval.Forecast{}, req, err
+	}
 	f := forecast.Make(forecast.Plan{
 		Run: run, Snapshot: snap, Cases: of.Cases, Repeats: repeats, Own: of.CaseRepeats,
-		Slots: slots, JudgeSlots: judgeSlots, Past: past,
+		Slots: slots, JudgeSlots: judgeSlots, Past: past, Day: left,
 	})
 	if f.Fit != nil {
 		req.Rounds = f.Fit.Rounds
@@ -107,6 +111,18 @@ func foresee(ctx context.Context, s forecast.Source, req scheduler.Request, slot
 		}
 	}
 	return f, req, nil
+}
+
+// leftOfDay is what a cap of the day leaves; nil without one.
+func leftOfDay(ctx context.Context, s store.Store, most int64) (*eval.DayLeft, error) {
+	if most == 0 {
+		return nil, nil
+	}
+	d, err := s.Day(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &eval.DayLeft{CapMicroUSD: most, LeftMicroUSD: d.Left(most)}, nil
 }
 
 // fewRounds says that a budget is too small for what its suite wants at least.
@@ -166,7 +182,7 @@ func (c *command) announce(ctx context.Context, s store.Store, how announcing, r
 // costly says whether a run may cost something, or has a budget to look at.
 func costly(req scheduler.Request) bool {
 	of := req.Suite.Suite
-	if of.Budget.Over(req.Budget) != (eval.Budget{}) {
+	if of.Budget.Over(req.Budget) != (eval.Budget{}) || req.DayMicroUSD > 0 {
 		return true
 	}
 	paid := false
@@ -189,8 +205,8 @@ func confirmation(fs []eval.Forecast, from int64) string {
 	unknown := false
 	for _, f := range fs {
 		cost, known := f.Cost.Total.Known, f.Cost.Total.P95 != nil
-		if f.Affords != nil && f.Affords.Budget.MicroUSD > 0 && (!known || cost > f.Affords.Budget.MicroUSD) {
-			cost, known = f.Affords.Budget.MicroUSD, true // and never more
+		if most, capped := moneyOf(f.Affords); capped && (!known || cost > most) {
+			cost, known = most, true // and never more
 		}
 		sum += cost
 		unknown = unknown || !known
@@ -205,6 +221,19 @@ func confirmation(fs []eval.Forecast, from int64) string {
 	default:
 		return ""
 	}
+}
+
+// moneyOf is the most that a run can spend by its budget and by what is left of the
+// day, and whether that is bounded.
+func moneyOf(a *eval.Affordable) (most int64, capped bool) {
+	if a == nil {
+		return 0, false
+	}
+	most, capped = a.Budget.MicroUSD, a.Budget.MicroUSD > 0
+	if a.Day != nil && (!capped || a.Day.LeftMicroUSD < most) {
+		most, capped = a.Day.LeftMicroUSD, true
+	}
+	return most, capped
 }
 
 // confirmed reads an answer. Only y and yes are one to go on.

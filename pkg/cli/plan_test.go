@@ -20,6 +20,10 @@ func TestWhatIsConfirmed(t *testing.T) {
 		f.Affords = &eval.Affordable{Budget: eval.Budget{MicroUSD: micro}}
 		return f
 	}
+	today := func(f eval.Forecast, left int64) eval.Forecast {
+		f.Affords = &eval.Affordable{Budget: eval.Budget{MicroUSD: 2 * left}, Day: &eval.DayLeft{CapMicroUSD: 3 * left, LeftMicroUSD: left}}
+		return f
+	}
 	const dollar = 1_000_000
 	for name, test := range map[string]struct {
 		fs   []eval.Forecast
@@ -34,6 +38,7 @@ func TestWhatIsConfirmed(t *testing.T) {
 		"unknown":                      {[]eval.Forecast{costs(1), unknown}, 5 * dollar, "nobody knows"},
 		"unknown, of a small budget":   {[]eval.Forecast{within(unknown, dollar)}, 5 * dollar, ""},
 		"unknown, of a large budget":   {[]eval.Forecast{within(unknown, 9*dollar)}, 5 * dollar, "$9.00"},
+		"more than the day has left":   {[]eval.Forecast{today(costs(9*dollar), 4*dollar)}, 5 * dollar, ""},
 		"more than its budget":         {[]eval.Forecast{within(costs(9*dollar), 4*dollar)}, 5 * dollar, ""},
 		"nothing that costs something": {nil, 5 * dollar, ""},
 	} {
@@ -110,7 +115,26 @@ func TestPlanInALine(t *testing.T) {
 		}), "plan: 600 trials, agents at most $6.00, judges unknown (no history)"},
 		"of a budget that is too small": {with(func(f *eval.Forecast) {
 			f.Affords, f.Duration = &eval.Affordable{Expected: &eval.Rounds{N: 2}}, eval.Duration{}
-		}), "plan: 600 trials, about $1.80 (p95 $2.10, from 3 runs), the budget affords 2 of 3 rounds"},
+		}), "plan: 600 trials, about $1.80 (p95 $2.10, from 3 runs), the budget probably affords 2 of 3 rounds"},
+		"of a budget that is too small, by limits": {with(func(f *eval.Forecast) {
+			f.Cost.Total, f.Duration, f.Rounds = limits, eval.Duration{}, 6
+			f.Affords = &eval.Affordable{Budget: eval.Budget{MicroUSD: 4_000_000}, Expected: &eval.Rounds{N: 4}, Guaranteed: &eval.Rounds{N: 4}}
+		}), "plan: 600 trials, at most $6.00 (from limits), the budget affords at least 4 of 6 rounds"},
+		"of a budget that guarantees some": {with(func(f *eval.Forecast) {
+			f.Cost.Total, f.Duration = eval.Expected{Basis: eval.BasisUnknown}, eval.Duration{}
+			f.Affords = &eval.Affordable{Budget: eval.Budget{MicroUSD: 4_000_000}, Guaranteed: &eval.Rounds{N: 2}}
+		}), "plan: 600 trials, cost unknown (no history, and no limits), the budget affords at least 2 of 3 rounds"},
+		"of a day that has little left": {with(func(f *eval.Forecast) {
+			f.Cost.Total, f.Duration = limits, eval.Duration{}
+			f.Affords = &eval.Affordable{
+				Day: &eval.DayLeft{CapMicroUSD: 5_000_000, LeftMicroUSD: 3_000_000}, Short: eval.ShortOfDayMoney,
+				Expected: &eval.Rounds{N: 1}, Guaranteed: &eval.Rounds{N: 1},
+			}
+		}), "plan: 600 trials, at most $6.00 (from limits), $3.00 of the day's $5.00 left, that affords at least 1 of 3 rounds"},
+		"of a day that has enough": {with(func(f *eval.Forecast) {
+			f.Cost.Total, f.Duration = limits, eval.Duration{}
+			f.Affords = &eval.Affordable{Day: &eval.DayLeft{CapMicroUSD: 9_000_000, LeftMicroUSD: 8_000_000}, Expected: &eval.Rounds{N: 4}, Guaranteed: &eval.Rounds{N: 4}}
+		}), "plan: 600 trials, at most $6.00 (from limits), $8.00 of the day's $9.00 left"},
 		"of a budget that decides": {with(func(f *eval.Forecast) {
 			f.Affords, f.Fit, f.Duration = &eval.Affordable{Expected: &eval.Rounds{N: 3}}, &eval.Fit{Rounds: 3}, eval.Duration{}
 		}), "plan: 600 trials, about $1.80 (p95 $2.10, from 3 runs), 3 repeats by the budget"},

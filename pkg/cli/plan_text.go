@@ -30,9 +30,12 @@ func planLine(f eval.Forecast) string {
 	if d := f.Duration; d.Time != nil && len(d.Bounds) > 0 {
 		parts = append(parts, roughly(d)+" "+lasting(*d.Time), "bound by "+boundWords(d.Bounds[0]))
 	}
+	if a := f.Affords; a != nil && a.Day != nil {
+		parts = append(parts, fmt.Sprintf("%s of the day's %s left", eval.USD(a.Day.LeftMicroUSD), eval.USD(a.Day.CapMicroUSD)))
+	}
 	if a := f.Affords; a != nil && f.Fit == nil {
-		if n := affordable(*a); n >= 0 && n < f.Rounds {
-			parts = append(parts, fmt.Sprintf("the budget affords %d of %s", n, plural(f.Rounds, "round")))
+		if text := affordsWords(*a, f.Rounds); text != "" {
+			parts = append(parts, text)
 		}
 	}
 	if f.Fit != nil {
@@ -41,15 +44,20 @@ func planLine(f eval.Forecast) string {
 	return strings.Join(parts, ", ")
 }
 
-// affordable is how many rounds a budget is good for, -1 if nobody knows.
-func affordable(a eval.Affordable) int {
+// affordsWords say that the money is not expected to be enough for all rounds of a
+// plan, and for how many it is; empty when it is enough, or nobody knows.
+func affordsWords(a eval.Affordable, of int) string {
+	who := "the budget"
+	if most, _ := moneyOf(&a); a.Day != nil && most == a.Day.LeftMicroUSD && (a.Expected == nil || a.Short == eval.ShortOfDayMoney) {
+		who = "that"
+	}
 	switch {
-	case a.Expected != nil:
-		return a.Expected.N
-	case a.Guaranteed != nil:
-		return a.Guaranteed.N
+	case a.Expected != nil && a.Expected.N >= of, a.Expected == nil && (a.Guaranteed == nil || a.Guaranteed.N >= of):
+		return ""
+	case a.Expected == nil || a.Guaranteed != nil && a.Guaranteed.N >= a.Expected.N:
+		return fmt.Sprintf("%s affords at least %d of %s", who, a.Guaranteed.N, plural(of, "round"))
 	default:
-		return -1
+		return fmt.Sprintf("%s probably affords %d of %s", who, a.Expected.N, plural(of, "round"))
 	}
 }
 
@@ -87,7 +95,14 @@ func planLines(f eval.Forecast) []string {
 	whole := func(n int64) string { return strconv.FormatInt(n, 10) }
 	add("calls", expectation(f.Calls, whole))
 	add("tokens", expectation(f.Tokens, whole))
-	add("cost", expectation(f.Cost, about))
+	cost := expectation(f.Cost, about)
+	if e := f.Cost.Total; e.Basis == eval.BasisUnknown && len(f.Unpriced) > 0 {
+		cost = expectationOf(f.Cost, about) + fmt.Sprintf(", a price is missing for %d of %s", e.Unknown, plural(e.FromHistory+e.FromLimits+e.Unknown, "trial"))
+	}
+	add("cost", cost)
+	for _, p := range f.PricedLike {
+		add("", fmt.Sprintf("%s: %s has the price of %s", p.Name, report.Line(p.Model, 80), p.Entry))
+	}
 	for _, u := range f.Unpriced {
 		add("", u.Name+": "+report.Line(u.Hint, 300))
 	}
@@ -114,11 +129,16 @@ func expectation(e eval.Expectations, show func(int64) string) string {
 	if e.Total.Basis == eval.BasisNone {
 		return "none"
 	}
+	return expectationOf(e, show) + ", " + basisWords(e.Total)
+}
+
+// expectationOf is an expectation without what it rests on.
+func expectationOf(e eval.Expectations, show func(int64) string) string {
 	text := expected(e.Total, show)
 	if e.Agents.Basis != eval.BasisNone && e.Judges.Basis != eval.BasisNone {
 		text += fmt.Sprintf(" (agents %s; judges %s)", expected(e.Agents, show), expected(e.Judges, show))
 	}
-	return text + ", " + basisWords(e.Total)
+	return text
 }
 
 func expected(e eval.Expected, show func(int64) string) string {
@@ -259,6 +279,9 @@ func affordsLines(a eval.Affordable, judged bool) []string {
 	if a.Budget.Time > 0 {
 		caps = append(caps, a.Budget.Time.String())
 	}
+	if a.Day != nil {
+		caps = append(caps, fmt.Sprintf("%s a day for all runs, of which %s is left", eval.USD(a.Day.CapMicroUSD), eval.USD(a.Day.LeftMicroUSD)))
+	}
 	lines := []string{strings.Join(caps, ", ")}
 	switch {
 	case a.Expected == nil:
@@ -280,6 +303,9 @@ func affordsLines(a eval.Affordable, judged bool) []string {
 
 func roundsWords(r eval.Rounds, how string) string {
 	text := plural(r.N, "round") + " " + how
+	if r.AtLeast {
+		text = "at least " + text
+	}
 	if r.Shows == nil {
 		return text
 	}

@@ -62,12 +62,15 @@ type Status struct {
 	Counts      eval.VerdictCounts
 	// Elapsed is the time since this process took up the run.
 	Elapsed time.Duration
-	// Slowest lists trials that run, the oldest first. A few are enough.
+	// Slowest lists trials that run, the oldest first: as many as a terminal may have room for.
 	Slowest []RunningTrial
-	// Limits of the limiter that hold trials back, and what is Spent; empty when
-	// there is nothing to say.
-	Limits []string
+	// Limits of the limiter that hold trials back, with the lines of each key; what is
+	// Spent, and what the run Waits for; empty when there is nothing to say.
+	Limits [][]string
 	Spent  string
+	Waits  string
+	// Paused is until when a limit lets no call through; zero when none does so.
+	Paused time.Time
 }
 
 // A RunningTrial is one that a worker is carrying out.

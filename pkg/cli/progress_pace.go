@@ -16,6 +16,9 @@ func (p *pace) eta(s Status) (time.Duration, bool) {
 		p.begun, p.first = true, s
 	}
 	done, took := s.Done-p.first.Done, s.Elapsed-p.first.Elapsed
+	if !s.Paused.IsZero() { // until then nothing is done, whatever was done before
+		return 0, false
+	}
 	if done <= 0 || took <= 0 || s.Done >= s.Total {
 		return 0, false
 	}

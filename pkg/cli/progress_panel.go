@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,9 @@ type panel struct {
 }
 
 const (
-	// panelRunning is how many running trials are named.
-	panelRunning = 3
+	// panelFirst is how many lines there are for trials and limits before the size of
+	// the terminal is known.
+	panelFirst = 3
 	// panelRest is how many lines the panel has beside them, with one to spare
 	// for what is printed above it.
 	panelRest = 4
@@ -35,10 +37,19 @@ const (
 // height, because a panel that is taller than the terminal cannot be redrawn.
 func (p panel) view(width, height int, paint palette) string {
 	lines := []string{p.bar(width, paint), p.counts(width, paint)}
-	room := height - panelRest
-	running := p.running(width, room, paint)
-	lines = append(lines, running...)
-	return strings.Join(append(lines, p.limits(width, room-len(running), paint)...), "\n")
+	room := max(height-panelRest, 0)
+	// Limits are few, and say why the trials wait: up to a half of the room is theirs,
+	// and what trials leave.
+	if w := p.status.Waits; w != "" {
+		p.status.Limits = slices.Insert(slices.Clone(p.status.Limits), 0, []string{w})
+	}
+	keys := 0
+	for _, l := range p.status.Limits {
+		keys += len(l)
+	}
+	keys = min(keys, max(room/2, room-len(p.status.Slowest)))
+	lines = append(lines, p.running(width, room-keys, paint)...)
+	return strings.Join(append(lines, p.limits(width, keys, paint)...), "\n")
 }
 
 func (p panel) bar(width int, paint palette) string {
@@ -71,7 +82,7 @@ func (p panel) counts(width int, paint palette) string {
 // running names the trials that take longest, in at most limit lines.
 func (p panel) running(width, limit int, paint palette) []string {
 	const label = "running  "
-	n := min(len(p.status.Slowest), panelRunning, limit)
+	n := min(len(p.status.Slowest), limit)
 	var lines []string
 	for i := range max(n, 0) {
 		t := p.status.Slowest[i]
@@ -84,7 +95,7 @@ func (p panel) running(width, limit int, paint palette) []string {
 			took += "  " + clip(t.Doing, width/2)
 		}
 		if more := p.status.Running - n; i == n-1 && more > 0 {
-			took += fmt.Sprintf("  … %d more", more)
+			took += fmt.Sprintf("  … and %d more", more)
 		}
 		name := clip(trialName(t.Case, t.Variant, t.Repeat), width-len(label)-lipgloss.Width(took))
 		lines = append(lines, clip(indent+name+paint.dim.Render(took), width))
@@ -92,19 +103,33 @@ func (p panel) running(width, limit int, paint palette) []string {
 	return lines
 }
 
-// panelLimits is how many limits are shown.
-const panelLimits = 2
-
-// limits shows what holds trials back, in at most room lines.
+// limits shows what holds trials back, in at most room lines: each key with all of its
+// lines, or not at all.
 func (p panel) limits(width, room int, paint palette) []string {
 	const label = "limits   "
+	var texts []string
+	shown := 0
+	for _, key := range p.status.Limits {
+		if len(texts)+len(key) > room {
+			break
+		}
+		texts = append(texts, key...)
+		shown++
+	}
+	if shown == 0 && room > 0 && len(p.status.Limits) > 0 {
+		texts, shown = p.status.Limits[0][:1], 1
+	}
 	var lines []string
-	for i := range max(min(len(p.status.Limits), panelLimits, room), 0) {
+	for i, text := range texts {
 		indent := strings.Repeat(" ", len(label))
 		if i == 0 {
 			indent = label
 		}
-		lines = append(lines, paint.dim.Render(clip(indent+p.status.Limits[i], width)))
+		rest := ""
+		if more := len(p.status.Limits) - shown; i == len(texts)-1 && more > 0 {
+			rest = fmt.Sprintf("  … and %d more", more)
+		}
+		lines = append(lines, paint.dim.Render(clip(clip(indent+text, width-lipgloss.Width(rest))+rest, width)))
 	}
 	return lines
 }

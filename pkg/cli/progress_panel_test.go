@@ -27,6 +27,12 @@ func TestPanel(t *testing.T) {
 		},
 		eta: 250 * time.Second, known: true, now: now,
 	}
+	limited := busy
+	limited.known = false
+	limited.status.Waits = "waits for $0.06 that other runs hold of the day"
+	for _, key := range []string{"openai:1/a", "openai:1/b", "openai:1/c"} {
+		limited.status.Limits = append(limited.status.Limits, []string{key + "  2 of 8 in flight", "02:03:10 4 in flight (grow) → 02:03:12 8 in flight (told)"})
+	}
 	for _, test := range []struct {
 		name          string
 		panel         panel
@@ -37,6 +43,9 @@ func TestPanel(t *testing.T) {
 		{"busy-40", busy, 40, 24, false},
 		{"busy-80-color", busy, 80, 24, true},
 		{"busy-80x6", busy, 80, 6, false},
+		{"limited-80", limited, 80, 24, false},
+		{"limited-80x11", limited, 80, 11, false},
+		{"limited-80x6", limited, 80, 6, false},
 		{"start-80", panel{status: Status{Total: 30}, now: now}, 80, 24, false},
 		{"done-80", panel{status: Status{Done: 30, Total: 30, Counts: eval.VerdictCounts{Pass: 28, Unjudged: 1, Unfinished: 1, Skipped: 3}}, now: now}, 80, 24, false},
 		{"nothing-80", panel{now: now}, 80, 24, false},
@@ -71,6 +80,9 @@ func TestPanelFits(t *testing.T) {
 				Since: now.Add(-time.Duration(rapid.Int64Range(-1e9, 1e15).Draw(t, "since"))),
 			})
 		}
+		for range rapid.IntRange(0, 6).Draw(t, "limits") {
+			p.status.Limits = append(p.status.Limits, rapid.SliceOfN(rapid.StringMatching(`[a-z0-9 →]*`), 1, 2).Draw(t, "lines"))
+		}
 		width, height := rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(3, 50).Draw(t, "height")
 		lines := strings.Split(p.view(width, height, newPalette(rapid.Bool().Draw(t, "color"))), "\n")
 		if len(lines) > height-1 {
@@ -95,6 +107,7 @@ func TestPace(t *testing.T) {
 		{"no trial done yet", []Status{{Total: 10}, {Total: 10, Elapsed: time.Minute}}, 0, false},
 		{"a quarter done", []Status{{Total: 400}, {Done: 100, Total: 400, Elapsed: time.Minute}}, 3 * time.Minute, true},
 		{"resumed at half", []Status{{Done: 200, Total: 400}, {Done: 300, Total: 400, Elapsed: time.Minute}}, time.Minute, true},
+		{"a limit pauses", []Status{{Total: 400}, {Done: 100, Total: 400, Elapsed: time.Minute, Paused: time.Unix(1e9, 0)}}, 0, false},
 		{"all done", []Status{{Total: 4}, {Done: 4, Total: 4, Elapsed: time.Minute}}, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -75,6 +75,12 @@ func (p *plainProgress) Tick(s Status) {
 	if known {
 		text += "  eta " + short(eta)
 	}
+	if !s.Paused.IsZero() {
+		text += "  a limit pauses" + strings.TrimPrefix(until(s.Paused, now), ",")
+	}
+	if s.Waits != "" {
+		text += "  " + s.Waits
+	}
 	p.line(fmt.Sprintf("%d %%", at), text)
 }
 

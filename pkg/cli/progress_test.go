@@ -162,6 +162,24 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// While a limit pauses everything, its end is told, and no other.
+func TestPlainPaused(t *testing.T) {
+	var out bytes.Buffer
+	var c clock
+	p, err := NewProgress("plain", ProgressEnv{Stderr: &out, Now: c.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Start(RunInfo{Run: "r-1", Suite: "s", Cases: 1, Variants: 1, Trials: 10})
+	p.Tick(Status{Total: 10})
+	c.since = 30 * time.Second
+	p.Tick(Status{Done: 5, Total: 10, Elapsed: c.since, Paused: c.Now().Add(2 * time.Minute), Waits: "waits for $0.06 that other runs hold of the day"})
+	want := fmt.Sprintf("0 running  a limit pauses until %s (in 2m00s)  waits for $0.06 that other runs hold of the day\n", c.Now().Add(2*time.Minute).Local().Format(time.TimeOnly))
+	if got := out.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want it to end in %q", got, want)
+	}
+}
+
 func TestPlainResumed(t *testing.T) {
 	var out bytes.Buffer
 	var c clock

@@ -50,12 +50,12 @@ func (t *ttyProgress) Start(r RunInfo) {
 	}
 	t.print(fit(t.env.Width, append([]string{t.paint.bold.Render(clean(r.Suite)), clean(r.Run)}, sizes(r)...)))
 	t.program = tea.NewProgram(
-		live{panel: panel{status: Status{Total: r.Trials}, now: t.env.Now()}, paint: t.paint, width: &t.width, height: panelRest + panelRunning},
+		live{panel: panel{status: Status{Total: r.Trials}, now: t.env.Now()}, paint: t.paint, width: &t.width, height: panelRest + panelFirst},
 		tea.WithInput(nil),
 		tea.WithOutput(t.screen),
 		tea.WithoutSignalHandler(),
 		tea.WithFPS(panelFPS),
-		tea.WithWindowSize(t.env.Width, panelRest+panelRunning),
+		tea.WithWindowSize(t.env.Width, panelRest+panelFirst),
 		tea.WithEnvironment(t.environ()),
 	)
 	go func() {

@@ -47,6 +47,9 @@ returns at once; --watch follows it to its end.`,
 					c.print("%s goes on\n", run.ID)
 					return nil
 				}
+				if run, err = c.takeUp(cmd.Context(), s, run, ceiling{}, nil); err != nil {
+					return err
+				}
 				return c.carryOut(cmd.Context(), &f, s, run)
 			})
 		},

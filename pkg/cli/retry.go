@@ -51,7 +51,7 @@ A run that is a farm's is tried again there, and the command returns at once;
 					fmt.Fprintf(c.env.Stderr, "nothing of %s to try again\n", run.ID)
 					return c.concludeStored(cmd.Context(), &f.showing, s, run)
 				}
-				if err := more.raise(cmd.Context(), s, run); err != nil {
+				if run, err = c.takeUp(cmd.Context(), s, run, more, nil); err != nil {
 					return err
 				}
 				n, err := s.Retry(cmd.Context(), run.ID, verdicts)

@@ -62,7 +62,7 @@ is made and kept in the state folder.`,
 				if err != nil {
 					return err
 				}
-				runs, err := f.runs(ctx, s, requests)
+				runs, err := f.runs(ctx, c, s, requests)
 				if err != nil {
 					return err
 				}
@@ -141,7 +141,7 @@ func (f *scheduling) requests(ctx context.Context, c *command, args []string) ([
 }
 
 // runs finds the runs to resume and creates the others.
-func (f *scheduling) runs(ctx context.Context, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
+func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
 	// Beside a service, each would take results of the other from the stream.
 	if leader, err := app.Leader(ctx, s); err == nil {
 		return nil, usage("evalfarm enqueue SUITE", "scheduler %s serves this store", leader.Holder)
@@ -156,6 +156,11 @@ func (f *scheduling) runs(ctx context.Context, s store.Store, requests []schedul
 		}
 		if run.Carrier == eval.CarrierService && run.State != eval.RunDone {
 			return nil, usage("evalfarm scheduler without runs serves it", "run %s is one of the service", run.ID)
+		}
+		if run.State != eval.RunDone {
+			if run, err = c.takeUp(ctx, s, run, ceiling{}, nil); err != nil {
+				return nil, err
+			}
 		}
 		runs = append(runs, run)
 	}

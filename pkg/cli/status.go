@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -37,9 +39,9 @@ type runStatus struct {
 	Tenant  string       `json:"tenant,omitempty"`
 	Created time.Time    `json:"created"`
 	// Ledger is what the run has taken and holds, of its Budget.
-	Ledger      eval.Ledger `json:"ledger"`
-	Budget      eval.Budget `json:"budget,omitzero"`
-	DayMicroUSD int64       `json:"day_microusd,omitempty"`
+	Ledger      ledgerStatus `json:"ledger"`
+	Budget      eval.Budget  `json:"budget,omitzero"`
+	DayMicroUSD int64        `json:"day_microusd,omitempty"`
 	// Live is what the run was doing when its scheduler last said so.
 	Live *eval.Live `json:"live,omitempty"`
 }
@@ -65,7 +67,7 @@ func (c *command) status() *cobra.Command {
 					Run: run.ID, Suite: run.Suite, State: run.State, Control: run.Control, Outcome: run.Outcome, Verdict: run.Verdict,
 					Trials: run.Trials, Done: counts.Total(), Counts: counts, Outstanding: len(out), Created: run.Created,
 				}
-				if st.Ledger, err = s.Ledger(ctx, run.ID); err != nil {
+				if st.Ledger, err = ledgerOf(ctx, s, run); err != nil {
 					return err
 				}
 				st.Budget, st.DayMicroUSD = run.Budget, run.DayMicroUSD
@@ -103,6 +105,32 @@ func (c *command) status() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with the run's code, 4 while it is not done")
 	return cmd
+}
+
+// A ledgerStatus is a ledger whose spent money is null when a model was asked whose
+// price nobody knows.
+type ledgerStatus struct {
+	eval.Ledger
+	Spent spentStatus `json:"spent"`
+}
+
+type spentStatus struct {
+	MicroUSD *int64 `json:"microusd"`
+	Tokens   int64  `json:"tokens"`
+}
+
+// ledgerOf reads the ledger of a run, or of the run of a grading.
+func ledgerOf(ctx context.Context, s store.Store, run eval.Run) (ledgerStatus, error) {
+	l, err := s.Ledger(ctx, run.ID)
+	if err != nil {
+		return ledgerStatus{}, err
+	}
+	agents, judges, err := scheduler.Unpriced(ctx, s, run)
+	out := ledgerStatus{Ledger: l, Spent: spentStatus{Tokens: l.Spent.Tokens}}
+	if unknown := agents && l.Spent.Tokens > l.Judges.Tokens || judges && l.Judges.Tokens > 0; !unknown {
+		out.Spent.MicroUSD = &l.Spent.MicroUSD
+	}
+	return out, err
 }
 
 func (c *command) printStatus(st runStatus, asJSON bool) error {
@@ -152,7 +180,7 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 
 // spending says what a run has taken, and of how much.
 func spending(st runStatus) string {
-	taken := st.Ledger.Spent.Add(st.Ledger.Charged)
+	taken := st.Ledger.Ledger.Spent.Add(st.Ledger.Charged)
 	var parts []string
 	if taken.MicroUSD > 0 || st.Ledger.Held.MicroUSD > 0 {
 		parts = append(parts, "spent "+eval.USD(taken.MicroUSD))

@@ -30,8 +30,10 @@ type watching struct {
 	began   time.Time
 	// doing has what trials do, by their ordinals; limits and spent are as in Status.
 	doing  map[string]string
-	limits []string
+	limits [][]string
 	spent  string
+	waits  string
+	paused time.Time
 	// afar says that other processes carry the run out, so that the store alone tells
 	// what runs.
 	afar bool
@@ -40,6 +42,9 @@ type watching struct {
 // refresh is how often the panel is redrawn. Faster than a person reads is only
 // flicker.
 const refresh = 200 * time.Millisecond
+
+// shownSlowest is how many running trials are told: as many as a tall terminal shows.
+const shownSlowest = 100
 
 // newProgress chooses how to show progress.
 func (c *command) newProgress(f *showing) (Progress, error) {
@@ -162,16 +167,24 @@ func (w *watching) look(ctx context.Context, s store.Store, run string) {
 			says[name] = doing(a, now)
 			running[name] = RunningTrial{Case: a.Case, Variant: a.Variant, Repeat: a.Repeat, Since: a.Since}
 		}
-		var limits []string
+		var limits [][]string
+		var paused time.Time
 		for _, l := range live.Limits {
-			limits = append(limits, limitLine(l, now))
+			lines := []string{limitLine(l, now)}
+			if h := history(l); h != "" {
+				lines = append(lines, h)
+			}
+			limits = append(limits, lines)
+			if l.PausedUntil.After(now) && l.PausedUntil.After(paused) {
+				paused = l.PausedUntil
+			}
 		}
 		w.mu.Lock()
-		w.doing, w.limits = says, limits
+		w.doing, w.limits, w.paused, w.waits = says, limits, paused, waits(live)
 		if w.afar {
 			w.running = running
 		}
-		w.spent = spending(runStatus{Ledger: ledger, Budget: of.Budget, State: eval.RunDone})
+		w.spent = spending(runStatus{Ledger: ledgerStatus{Ledger: ledger}, Budget: of.Budget, State: eval.RunDone})
 		w.mu.Unlock()
 	}
 }
@@ -182,14 +195,14 @@ func (w *watching) status() Status {
 	slowest := slices.SortedFunc(maps.Values(w.running), func(a, b RunningTrial) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Case, b.Case))
 	})
-	slowest = slowest[:min(len(slowest), 5)]
+	slowest = slowest[:min(len(slowest), shownSlowest)]
 	for i, t := range slowest {
 		slowest[i].Doing = w.doing[trialName(t.Case, t.Variant, t.Repeat)]
 	}
 	done := w.counts.Total()
 	return Status{
 		Done: done, Total: w.total, Running: len(w.running), Queued: max(0, w.total-done-len(w.running)),
-		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest, Limits: w.limits, Spent: w.spent,
+		Counts: w.counts, Elapsed: time.Since(w.began), Slowest: slowest, Limits: w.limits, Spent: w.spent, Waits: w.waits, Paused: w.paused,
 	}
 }
 

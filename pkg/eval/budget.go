@@ -53,6 +53,16 @@ type Ledger struct {
 // Total is what can no longer be spent on anything else.
 func (l Ledger) Total() Amount { return l.Spent.Add(l.Charged).Add(l.Held) }
 
+// A Day is the money of one UTC day, of all runs of a store, in micro-dollars.
+type Day struct {
+	// Spent or charged on the day, and Held by runs now.
+	SpentMicroUSD int64 `json:"spent_microusd"`
+	HeldMicroUSD  int64 `json:"held_microusd"`
+}
+
+// Left is what a cap of the day leaves for further holds.
+func (d Day) Left(cap int64) int64 { return max(0, cap-d.SpentMicroUSD-d.HeldMicroUSD) }
+
 // A Shortage is the bound that keeps a run from going on.
 type Shortage string
 

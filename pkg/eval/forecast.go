@@ -18,6 +18,9 @@ type Forecast struct {
 	Calls  Expectations `json:"calls"`
 	Tokens Expectations `json:"tokens"`
 	Cost   Expectations `json:"cost_microusd"`
+	// PricedLike are the models whose price is that of an entry of the list with another
+	// name.
+	PricedLike []PricedLike `json:"priced_like,omitempty"`
 	// Unpriced are the models that the run asks and whose price nobody knows. Prices
 	// is the version of the price list.
 	Unpriced []Unpriced `json:"unpriced,omitempty"`
@@ -82,6 +85,14 @@ type Unpriced struct {
 	Hint string `json:"hint"`
 }
 
+// A PricedLike model has the price of an entry of the price list that is not its very
+// name: by a rule of the list, or because somebody said so.
+type PricedLike struct {
+	Name  string `json:"name"`
+	Model string `json:"model"`
+	Entry string `json:"entry"`
+}
+
 // A Duration is how long a run will take.
 type Duration struct {
 	// Time that the tightest bound leaves; null when some trial is unknown.
@@ -127,6 +138,8 @@ func (d Detectable) Assumed() bool { return d.Cells == 0 }
 // An Affordable is how many whole rounds a budget is enough for.
 type Affordable struct {
 	Budget Budget `json:"budget"`
+	// Day is what the cap of a day leaves to the run; null without such a cap.
+	Day *DayLeft `json:"day,omitempty"`
 	// Expected rounds end within the budget in 95 of 100 runs; null when a number is
 	// unknown. Short is the bound that the next one would break.
 	Expected *Rounds  `json:"expected"`
@@ -136,10 +149,19 @@ type Affordable struct {
 	Guaranteed *Rounds `json:"guaranteed"`
 }
 
+// A DayLeft is what a cap of all runs of a day leaves, in micro-dollars: what they
+// have spent and hold now is taken from it.
+type DayLeft struct {
+	CapMicroUSD  int64 `json:"cap_microusd"`
+	LeftMicroUSD int64 `json:"left_microusd"`
+}
+
 // Rounds is a number of whole rounds, and what they can show; null for none.
 type Rounds struct {
-	N     int         `json:"n"`
-	Shows *Detectable `json:"shows,omitempty"`
+	N int `json:"n"`
+	// AtLeast says that nobody has counted further.
+	AtLeast bool        `json:"at_least,omitempty"`
+	Shows   *Detectable `json:"shows,omitempty"`
 }
 
 // A Fit is the number of repeats, between Min and Max, that a budget decides on.

@@ -10,6 +10,9 @@ type Live struct {
 	Running []Activity `json:"running,omitempty"`
 	// Limits of the keys that the run's models are called with.
 	Limits []LimitState `json:"limits,omitempty"`
+	// HeldElsewhereMicroUSD is what other runs hold of the day's money while the run
+	// begins nothing more because of that; 0 when it does not wait for it.
+	HeldElsewhereMicroUSD int64 `json:"held_elsewhere_microusd,omitempty"`
 }
 
 // An Activity is what one attempt is doing.

@@ -1,6 +1,9 @@
 package eval
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // A Model is one language model as a suite declares it. Its strings may hold
 // ${{ secrets.NAME }} references, which only the worker resolves.
@@ -35,7 +38,7 @@ type Model struct {
 	// Price of the model's tokens. Nil: nobody knows it; PriceHint says why, and what
 	// would help.
 	Price     *Price `json:"price,omitempty"`
-	PriceHint string `json:"-"`
+	PriceHint string `json:"price_hint,omitempty"`
 	// PriceOverride says how to find the price in the price list. Nil: by the names of
 	// provider and model. A Price needs none.
 	PriceOverride *PriceOverride `json:"price_override,omitempty"`
@@ -45,10 +48,13 @@ type Model struct {
 // asked.
 func (m Model) Replayed() bool { return m.Cassette != nil && !m.Cassette.Record }
 
-// Free says whether asking the model costs nothing: it is played back, or scripted
-// and given no price.
+// Free says whether asking the model costs nothing: it is played back, scripted and
+// given no price, or its price is nothing.
 func (m Model) Free() bool {
-	return m.Replayed() || m.Provider == ProviderScripted && m.Price == nil
+	if m.Price == nil || m.Replayed() {
+		return m.Replayed() || m.Provider == ProviderScripted
+	}
+	return m.Price.Bound(math.MaxInt32, math.MaxInt32) == 0
 }
 
 // A Provider is whose wire format a model speaks.

@@ -25,7 +25,10 @@ type Result struct {
 	// price: an unknown cost is never zero.
 	CostMicroUSD      *int64 `json:"cost_microusd,omitempty"`
 	JudgeCostMicroUSD *int64 `json:"judge_cost_microusd,omitempty"`
-	Times             Times  `json:"times"`
+	// UnansweredMicroUSD is the part of either that is counted for calls whose answer
+	// was lost, each at its most.
+	UnansweredMicroUSD int64 `json:"unanswered_microusd,omitempty"`
+	Times              Times `json:"times"`
 	// Tools holds the latency of every call by tool name, for percentiles over
 	// a run without opening trajectories.
 	Tools    []ToolUse  `json:"tools,omitempty"`

@@ -238,6 +238,9 @@ type Cost struct {
 	UncountedMicroUSD int64 `json:"uncounted_microusd"`
 	// ChargedMicroUSD is counted for attempts that ended unseen, at their holds.
 	ChargedMicroUSD int64 `json:"charged_microusd,omitempty"`
+	// UnansweredMicroUSD is counted for calls of agents whose answer was lost, each at
+	// its most, in trials whose result stands.
+	UnansweredMicroUSD int64 `json:"unanswered_microusd,omitempty"`
 	// Unpriced are the models without a price.
 	Unpriced []string `json:"unpriced,omitempty"`
 	// Prices is the version of the price list.

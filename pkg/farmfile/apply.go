@@ -2,7 +2,6 @@ package farmfile
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -26,16 +25,7 @@ func (f *File) Apply(models map[string]eval.Model) {
 
 // covers says whether a model is called at the provider's address.
 func (p *Provider) covers(m eval.Model) bool {
-	return p.Provider == m.Provider && address(p.Provider, p.BaseURL) == address(m.Provider, m.BaseURL)
-}
-
-// address is a base URL in the form in which two that mean the same are equal.
-func address(provider eval.Provider, base string) string {
-	base = strings.TrimRight(base, "/")
-	if provider == eval.ProviderAnthropic {
-		base = strings.TrimRight(strings.TrimSuffix(base, "/v1"), "/")
-	}
-	return base
+	return p.Provider == m.Provider && eval.Address(p.Provider, p.BaseURL) == eval.Address(m.Provider, m.BaseURL)
 }
 
 func (p *Provider) apply(m *eval.Model) {

@@ -40,7 +40,7 @@ func (b *build) file(f *farmFile) {
 		if p.Provider == "" || p.BaseURL == "" && at.Field("base_url") != nil {
 			continue // reported
 		}
-		key := string(p.Provider) + " " + address(p.Provider, p.BaseURL)
+		key := string(p.Provider) + " " + eval.Address(p.Provider, p.BaseURL)
 		if before, twice := named[key]; twice {
 			b.report(f.Node().Place("providers", name), "two entries are for the same provider and address", fmt.Sprintf("the other one is %q", before))
 		}

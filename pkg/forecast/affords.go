@@ -8,7 +8,8 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/llm"
 )
 
-// mostRounds is how far rounds are counted where no suite says how many it wants.
+// mostRounds is how far rounds are counted where no suite says how many it wants. It
+// may be more, and is told so.
 const mostRounds = 1000
 
 // affords works out how far the budget reaches.
@@ -19,10 +20,15 @@ func (f *forecast) affords() *eval.Affordable {
 		most, repeats = f.plan.Repeats.Max, f.run
 	}
 	b := f.plan.Run.Budget
-	out := &eval.Affordable{Budget: b}
-	if b.Capped() {
+	out := &eval.Affordable{Budget: b, Day: f.plan.Day}
+	rounds := func(n int) *eval.Rounds {
+		r := f.rounds(n)
+		r.AtLeast = n == mostRounds && f.plan.Repeats.Fit == ""
+		return &r
+	}
+	if f.capped() {
 		n := largest(most, func(n int) bool { return f.holds(repeats(n)) })
-		out.Guaranteed = new(f.rounds(n))
+		out.Guaranteed = rounds(n)
 	}
 	if _, known := f.expected(repeats(1)); !known {
 		return out
@@ -38,7 +44,7 @@ func (f *forecast) affords() *eval.Affordable {
 			out.Short = ""
 		}
 	}
-	out.Expected = new(f.rounds(n))
+	out.Expected = rounds(n)
 	return out
 }
 
@@ -62,9 +68,28 @@ func (f *forecast) holds(repeats []int) bool {
 		hold := f.cells[i].hold
 		all = all.Add(eval.Amount{MicroUSD: int64(r) * hold.MicroUSD, Tokens: int64(r) * hold.Tokens})
 	}
-	b := f.plan.Run.Budget
-	return (b.MicroUSD == 0 || all.MicroUSD <= b.MicroUSD) && (b.Tokens == 0 || all.Tokens <= b.Tokens)
+	money, tokens := f.money(), f.plan.Run.Budget.Tokens
+	return (!money.capped || all.MicroUSD <= money.most) && (tokens == 0 || all.Tokens <= tokens)
 }
+
+// A purse is what a run may spend.
+type purse struct {
+	capped bool
+	most   int64 // micro-dollars
+	short  eval.Shortage
+}
+
+// money is the tighter of the run's budget and what is left of the day.
+func (f *forecast) money() purse {
+	b := f.plan.Run.Budget.MicroUSD
+	if d := f.plan.Day; d != nil && (b == 0 || d.LeftMicroUSD < b) {
+		return purse{true, d.LeftMicroUSD, eval.ShortOfDayMoney}
+	}
+	return purse{b > 0, b, eval.ShortOfMoney}
+}
+
+// capped says whether what trials may take has to be held.
+func (f *forecast) capped() bool { return f.money().capped || f.plan.Run.Budget.Tokens > 0 }
 
 // expected is what no more than 5 of 100 runs exceed, of what the budget caps, and
 // whether it is known. Of a budget of time alone, the time has to be.
@@ -73,17 +98,17 @@ func (f *forecast) expected(repeats []int) (eval.Amount, bool) {
 	var out eval.Amount
 	known := true
 	for _, one := range []struct {
-		of   numbers
-		cap  int64
-		into *int64
-	}{{f.cost, b.MicroUSD, &out.MicroUSD}, {f.tokens, b.Tokens, &out.Tokens}} {
-		if one.cap == 0 {
+		of     numbers
+		capped bool
+		into   *int64
+	}{{f.cost, f.money().capped, &out.MicroUSD}, {f.tokens, b.Tokens > 0, &out.Tokens}} {
+		if !one.capped {
 			continue
 		}
 		total := one.of.expect(repeats).Total
 		*one.into, known = total.Known, known && total.P95 != nil
 	}
-	if !b.Capped() {
+	if !f.capped() {
 		known = f.duration(repeats).Time != nil
 	}
 	return out, known
@@ -95,10 +120,10 @@ func (f *forecast) expected(repeats []int) (eval.Amount, bool) {
 func (f *forecast) short(repeats []int) eval.Shortage {
 	b := f.plan.Run.Budget
 	need, _ := f.expected(repeats)
-	room := f.room()
+	room, money := f.room(), f.money()
 	switch {
-	case b.MicroUSD > 0 && need.MicroUSD+room.MicroUSD > b.MicroUSD:
-		return eval.ShortOfMoney
+	case money.capped && need.MicroUSD+room.MicroUSD > money.most:
+		return money.short
 	case b.Tokens > 0 && need.Tokens+room.Tokens > b.Tokens:
 		return eval.ShortOfTokens
 	case b.Time > 0:

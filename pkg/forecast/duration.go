@@ -49,7 +49,7 @@ type work struct {
 // An account is what a provider counts together.
 type account struct {
 	provider        eval.Provider
-	baseURL, apiKey string
+	address, apiKey string
 	pool            string
 	judges          bool
 }
@@ -150,7 +150,7 @@ func (l *load) add(t Took, share float64) {
 
 // load is that of the key which a model is called with.
 func (w *work) load(m eval.Model, judges bool) *load {
-	of := account{provider: m.Provider, baseURL: m.BaseURL, apiKey: m.APIKey, pool: m.Model}
+	of := account{provider: m.Provider, address: eval.Address(m.Provider, m.BaseURL), apiKey: m.APIKey, pool: m.Model}
 	var rate eval.Rate
 	if m.Rate != nil && !m.Replayed() && m.Provider != eval.ProviderScripted { // those wait for nobody
 		rate = *m.Rate

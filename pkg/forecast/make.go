@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -23,6 +24,8 @@ type Plan struct {
 	// Slots and JudgeSlots are how many trials run, and are judged, at once. Zero is
 	// not known.
 	Slots, JudgeSlots int
+	// Day is what the cap of a day leaves; nil without one.
+	Day *eval.DayLeft
 	// Past are the trials of the same cells, as [Read] gives them.
 	Past []Row
 }
@@ -32,13 +35,17 @@ func Make(p Plan) eval.Forecast {
 	f := forecast{plan: p, cells: cellsOf(p.Snapshot, p.Cases), rows: rowsOf(p)}
 	f.calls, f.tokens, f.cost = f.numbers(calls()), f.numbers(tokens()), f.numbers(cost())
 	repeats := f.planned()
-	out := eval.Forecast{Suite: p.Snapshot.Suite, SuiteHash: p.Snapshot.SuiteHash, Prices: p.Snapshot.Prices, Unpriced: f.unpriced()}
-	if p.Run.Budget != (eval.Budget{}) && f.agents() > 0 {
-		out.Affords = f.affords()
-	}
-	if p.Repeats.Fit != "" && out.Affords != nil {
-		out.Fit = f.fit(*out.Affords)
-		repeats = f.run(out.Fit.Rounds)
+	out := eval.Forecast{Suite: p.Snapshot.Suite, SuiteHash: p.Snapshot.SuiteHash, Prices: p.Snapshot.Prices, Unpriced: f.unpriced(), PricedLike: f.pricedLike()}
+	if f.agents() > 0 {
+		if p.Repeats.Fit != "" && p.Run.Budget != (eval.Budget{}) {
+			f.plan.Day = nil // how many repeats a run has is no matter of the day
+			out.Fit = f.fit(*f.affords())
+			repeats = f.run(out.Fit.Rounds)
+			f.plan.Day = p.Day
+		}
+		if p.Run.Budget != (eval.Budget{}) || p.Day != nil {
+			out.Affords = f.affords()
+		}
 	}
 	out.Kinds = map[eval.Kind]int{}
 	for i, c := range f.cells {
@@ -159,21 +166,41 @@ func (f *forecast) fewest(repeats []int) int {
 
 // unpriced are the models that are asked and whose price nobody knows, by name.
 func (f *forecast) unpriced() []eval.Unpriced {
-	found := map[string]eval.Unpriced{}
-	for _, c := range f.cells {
-		names := c.names
-		for _, j := range c.judges {
-			names = append(slices.Clone(names), j.name)
-		}
-		for _, name := range names {
-			if m := f.plan.Snapshot.Models[name]; !m.Free() && m.Price == nil {
-				found[name] = eval.Unpriced{Name: name, Hint: cmp.Or(m.PriceHint, "nobody knows the price of the model "+m.Model)}
-			}
-		}
-	}
 	var list []eval.Unpriced
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		list = append(list, found[name])
+	for _, name := range f.models() {
+		if m := f.plan.Snapshot.Models[name]; !m.Free() && m.Price == nil {
+			list = append(list, eval.Unpriced{Name: name, Hint: cmp.Or(m.PriceHint, "nobody knows the price of the model "+m.Model)})
+		}
 	}
 	return list
+}
+
+// pricedLike are the models that are asked and whose price is found under another
+// name, by name.
+func (f *forecast) pricedLike() []eval.PricedLike {
+	var list []eval.PricedLike
+	for _, name := range f.models() {
+		m := f.plan.Snapshot.Models[name]
+		if m.Price == nil || m.Free() {
+			continue
+		}
+		if _, entry, listed := strings.Cut(m.Price.From, "/"); listed && !strings.EqualFold(entry, m.Model) {
+			list = append(list, eval.PricedLike{Name: name, Model: m.Model, Entry: m.Price.From})
+		}
+	}
+	return list
+}
+
+// models names those that are asked, judges too.
+func (f *forecast) models() []string {
+	names := map[string]bool{}
+	for _, c := range f.cells {
+		for _, name := range c.names {
+			names[name] = true
+		}
+		for _, j := range c.judges {
+			names[j.name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }

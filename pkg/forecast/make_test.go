@@ -65,6 +65,11 @@ func (b *bench) cost(id string, micro ...int64) *bench {
 	return b
 }
 
+func (b *bench) today(left int64) *bench {
+	b.Day = &eval.DayLeft{CapMicroUSD: 10_000, LeftMicroUSD: left}
+	return b
+}
+
 func (b *bench) budget(of eval.Budget) *bench {
 	b.Run.Budget = of
 	return b
@@ -252,6 +257,18 @@ func TestWhatABudgetAffords(t *testing.T) {
 		"less than a round": {
 			newBench("a").cost("a", 100, 100).hold("a", micro(2000)).budget(eval.Budget{MicroUSD: 1000}), 0, 0, eval.ShortOfMoney,
 		},
+		"of what is left of a day": {
+			newBench("a").hold("a", micro(250)).budget(eval.Budget{MicroUSD: 1000}).today(500), 2, 2, eval.ShortOfDayMoney,
+		},
+		"of a day without a budget": {
+			newBench("a").cost("a", 100, 100).hold("a", micro(250)).today(1000), 7, 4, eval.ShortOfDayMoney,
+		},
+		"of a day of which nothing is left": {
+			newBench("a").hold("a", micro(250)).today(0), 0, 0, eval.ShortOfDayMoney,
+		},
+		"of a budget that is less than the day": {
+			newBench("a").hold("a", micro(250)).budget(eval.Budget{MicroUSD: 1000}).today(5000), 4, 4, eval.ShortOfMoney,
+		},
 		// The holds of judges bound it: 2 · (8199 bytes at 1, 4096 tokens at 5) = 57358.
 		"with judges": {
 			newBench("a").cost("a", 100, 100).judge(10, 10).hold("a", micro(250)).budget(eval.Budget{MicroUSD: 58_000}), 5, 232, eval.ShortOfMoney,
@@ -267,6 +284,35 @@ func TestWhatABudgetAffords(t *testing.T) {
 				t.Errorf("got %d expected, %d guaranteed, short of %q; want %d, %d, %q", expected, a.Guaranteed.N, a.Short, test.expected, test.guaranteed, test.short)
 			}
 		})
+	}
+}
+
+// Rounds are not counted without an end, and nobody is told that the last one counted
+// is the last.
+func TestRoundsThatNobodyCounts(t *testing.T) {
+	a := forecast.Make(newBench("a").cost("a", 1, 1).hold("a", micro(2)).budget(eval.Budget{MicroUSD: 1_000_000}).Plan).Affords
+	if !a.Expected.AtLeast || !a.Guaranteed.AtLeast || a.Expected.N != 1000 || a.Short != "" {
+		t.Errorf("got %+v and %+v, short of %q; want at least 1000 of both", a.Expected, a.Guaranteed, a.Short)
+	}
+	a = forecast.Make(newBench("a").cost("a", 100, 100).hold("a", micro(250)).budget(eval.Budget{MicroUSD: 1000}).Plan).Affords
+	if a.Expected.AtLeast || a.Guaranteed.AtLeast {
+		t.Errorf("got %+v and %+v, want numbers that are counted", a.Expected, a.Guaranteed)
+	}
+}
+
+// A price that is found under another name than the model's is told.
+func TestPricedLikeAnother(t *testing.T) {
+	b := newBench("a")
+	b.models(func(m *eval.Model) { m.Model, m.Price.From = "claude-haiku-4-5-20261001", "anthropic/claude-haiku-4-5" })
+	want := []eval.PricedLike{{Name: "m", Model: "claude-haiku-4-5-20261001", Entry: "anthropic/claude-haiku-4-5"}}
+	if diff := cmp.Diff(want, forecast.Make(b.Plan).PricedLike); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, from := range []string{"suite", "farm", "anthropic/Claude-Haiku-4-5-20261001"} {
+		b.models(func(m *eval.Model) { m.Price.From = from })
+		if got := forecast.Make(b.Plan).PricedLike; got != nil {
+			t.Errorf("%s: got %+v, want none", from, got)
+		}
 	}
 }
 
@@ -309,6 +355,11 @@ func TestFit(t *testing.T) {
 			fitting(own(newBench("a", "b").hold("a", micro(250)).hold("b", micro(250)).budget(eval.Budget{MicroUSD: 2000}), "b")),
 			eval.Fit{Min: 2, Max: 6, Rounds: 5, Basis: eval.BasisLimits},
 			8,
+		},
+		"whatever is left of the day": {
+			fitting(newBench("a").hold("a", micro(250)).budget(eval.Budget{MicroUSD: 750})).today(250),
+			eval.Fit{Min: 2, Max: 6, Rounds: 3, Basis: eval.BasisLimits},
+			3,
 		},
 		"fewer than are wanted": {
 			fitting(newBench("a").hold("a", micro(250)).budget(eval.Budget{MicroUSD: 400})),
@@ -377,6 +428,23 @@ func TestDuration(t *testing.T) {
 		"requests of a pool": {
 			lasting(eval.Rate{RequestsPerMinute: 20, Pool: "claude-*"}, 10), eval.BasisHistory,
 			eval.Bound{By: "requests_per_minute", Value: 20, Key: "anthropic/claude-*", Time: 90 * time.Second},
+		},
+		"requests at an address that is spelled in two ways": {
+			func() *bench {
+				b := lasting(eval.Rate{RequestsPerMinute: 20}, 10)
+				b.add(eval.Case{ID: "b", Kind: eval.KindAgent, Model: "n"}, 0)
+				for _, row := range b.Past[:3] {
+					row.Case = "b"
+					b.Past = append(b.Past, row)
+				}
+				m := b.Snapshot.Models["m"]
+				m.BaseURL = "http://gateway"
+				b.Snapshot.Models["m"] = m
+				m.BaseURL = "http://Gateway:80/v1/"
+				b.Snapshot.Models["n"] = m
+				return b
+			}(), eval.BasisHistory,
+			eval.Bound{By: "requests_per_minute", Value: 20, Key: "anthropic/m", Time: 3 * time.Minute},
 		},
 		"tokens": {
 			lasting(eval.Rate{TokensPerMinute: 1200}, 10), eval.BasisHistory,

@@ -77,6 +77,14 @@ func (p *Purse) freeLocked(most eval.Amount) {
 	p.reserved.Tokens -= most.Tokens
 }
 
+// Unanswered is how many micro-dollars of what was spent are the most that calls can
+// have cost whose answer was lost.
+func (p *Purse) Unanswered() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost.MicroUSD
+}
+
 // begin notes that a call is let go, with a price or without one.
 func (p *Purse) begin(priced bool) {
 	p.mu.Lock()

@@ -129,8 +129,8 @@ func TestMoneyThatWasLost(t *testing.T) {
 			if e, ok := errors.AsType[*llm.Error](p.reserve(eval.Amount{MicroUSD: tt.most}, true)); !ok || e.Kind != tt.want {
 				t.Errorf("got %v, want one of kind %s", e, tt.want)
 			}
-			if p.Spent().MicroUSD != 6+tt.lost {
-				t.Errorf("spent %d", p.Spent().MicroUSD)
+			if p.Spent().MicroUSD != 6+tt.lost || p.Unanswered() != tt.lost {
+				t.Errorf("spent %d, %d of it for lost answers", p.Spent().MicroUSD, p.Unanswered())
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
 // Named returns what a model costs that is called as in [eval.Price.From],
@@ -37,8 +38,36 @@ func (l *List) Named(name string, at time.Time) (eval.Price, error) {
 	for _, p := range sellers {
 		unknown.Nearest = append(unknown.Nearest, p.id+"/"+lower)
 	}
+	if len(unknown.Nearest) == 0 {
+		unknown.Nearest = l.mistyped(lower)
+	}
 	unknown.Nearest = unknown.Nearest[:min(mostNear, len(unknown.Nearest))]
 	return eval.Price{}, unknown
+}
+
+// mistyped is the model that a name which nobody has may mean, of those who make
+// models.
+func (l *List) mistyped(lower string) []string {
+	var names []string
+	full := map[string]string{}
+	for _, p := range l.providers {
+		if p.makes == nil {
+			continue
+		}
+		for _, m := range p.models {
+			id := p.id + "/" + m.id
+			for _, name := range []string{m.id, id} {
+				if full[name] == "" {
+					full[name] = id
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	if near := strictyaml.Closest(lower, names); near != "" {
+		return []string{full[near]}
+	}
+	return nil
 }
 
 // sellers of a model of this id, in lower case.

@@ -32,6 +32,7 @@ func (p *page) money(s eval.Summary) {
 		{c.JudgeMicroUSD, "for judges"},
 		{c.UncountedMicroUSD, "for attempts that do not count"},
 		{c.ChargedMicroUSD, "charged for attempts that ended unseen"},
+		{c.UnansweredMicroUSD, "at most for calls whose answer was lost"},
 	} {
 		if one.micro > 0 {
 			parts = append(parts, eval.USD(one.micro)+" "+one.what)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -239,6 +240,12 @@ func TestRunWaitsForWhatAnotherHoldsOfTheDay(t *testing.T) {
 	b.settles()
 	if n := len(b.queue.of(second.ID)); n != 0 {
 		t.Fatalf("%d trials of the second run are out, want none", n)
+	}
+	for run, want := range map[string]int64{first.ID: 0, second.ID: 80} {
+		live, err := b.store.Live(t.Context(), run)
+		if err != nil || live.HeldElsewhereMicroUSD != want {
+			t.Errorf("run %s waits for %d (%v), want %d", run, live.HeldElsewhereMicroUSD, err, want)
+		}
 	}
 	b.passes(js[0], 20)
 	b.wait(first)
@@ -557,7 +564,7 @@ func TestRaisedBudgetLetsARunGoOn(t *testing.T) {
 		{"a trial is dearer", eval.Budget{MicroUSD: 99}},
 		{"nothing bounds tokens", eval.Budget{MicroUSD: 1000, Tokens: 1000}},
 	} {
-		err := scheduler.Raise(t.Context(), b.store, b.reread(run), tt.budget)
+		err := scheduler.Raise(t.Context(), b.store, b.reread(run), tt.budget, 0, nil)
 		if _, ok := errors.AsType[*scheduler.BudgetError](err); !ok {
 			t.Errorf("%s: got %v, want a BudgetError", tt.name, err)
 		}
@@ -565,7 +572,7 @@ func TestRaisedBudgetLetsARunGoOn(t *testing.T) {
 			t.Errorf("%s: the budget is %+v, want what it was", tt.name, now.Budget)
 		}
 	}
-	if err := scheduler.Raise(t.Context(), b.store, b.reread(run), eval.Budget{MicroUSD: 400}); err != nil {
+	if err := scheduler.Raise(t.Context(), b.store, b.reread(run), eval.Budget{MicroUSD: 400}, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.store.Retry(t.Context(), run.ID, []eval.Verdict{eval.Unfinished}); err != nil {
@@ -594,7 +601,7 @@ func TestRaisedBudgetLetsJudgesGoOn(t *testing.T) {
 	}
 	b.rules(b.out(b.judging, run.Grading, 1)[0], 5000)
 	b.exhausted(run, eval.ShortOfMoney)
-	if err := scheduler.Raise(t.Context(), b.store, b.reread(run), eval.Budget{MicroUSD: 100_000}); err != nil {
+	if err := scheduler.Raise(t.Context(), b.store, b.reread(run), eval.Budget{MicroUSD: 100_000}, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	g, n, err := scheduler.Grade(t.Context(), b.store, b.reread(run), eval.Grading{}, false)
@@ -608,6 +615,42 @@ func TestRaisedBudgetLetsJudgesGoOn(t *testing.T) {
 	}
 	if s := b.wait(g); s.Counts.Pass != 3 {
 		t.Errorf("got %+v, want 3 pass", s.Counts)
+	}
+}
+
+// A model whose price nobody knows judges nothing under a cap of money, be it that of
+// the run or that of the day, whoever the agents are. A person does.
+func TestUnpricedJudgeIsRefused(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		budget  eval.Budget
+		day     int64
+		how     eval.Grading
+		refused bool
+	}{
+		{"a budget", eval.Budget{MicroUSD: 12_000}, 0, eval.Grading{Model: "unknown"}, true},
+		{"a day's cap", eval.Budget{}, 12_000, eval.Grading{Model: "unknown"}, true},
+		{"a rubric", eval.Budget{MicroUSD: 12_000}, 0, eval.Grading{Rubric: "Be polite.", Model: "unknown"}, true},
+		{"no cap of money", eval.Budget{Tokens: 100_000}, 0, eval.Grading{Model: "unknown"}, false},
+		{"a price", eval.Budget{MicroUSD: 12_000}, 0, eval.Grading{Model: "paid"}, false},
+		{"a person", eval.Budget{MicroUSD: 12_000}, 0, eval.Grading{By: "ada"}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := setup(t, scheduler.Options{})
+			c := agentCase("a", "paid", dollars(2000), judged("paid"))
+			c.Limits.Tokens = 1000
+			run := b.createCapped(tt.budget, tt.day, 1, c)
+			_, _, err := scheduler.Grade(t.Context(), b.store, run, tt.how, true)
+			if _, refused := errors.AsType[*scheduler.BudgetError](err); refused != tt.refused || err != nil && !refused {
+				t.Errorf("Grade: got %v, want it refused: %t", err, tt.refused)
+			} else if hint := models()["unknown"].PriceHint; refused && !strings.Contains(err.Error(), hint) {
+				t.Errorf("Grade: got %q, want it to say %q", err, hint)
+			}
+			err = scheduler.Raise(t.Context(), b.store, run, tt.budget, tt.day, &tt.how)
+			if _, refused := errors.AsType[*scheduler.BudgetError](err); refused != tt.refused || err != nil && !refused {
+				t.Errorf("Raise: got %v, want it refused: %t", err, tt.refused)
+			}
+		})
 	}
 }
 

@@ -18,12 +18,19 @@ type Grader interface {
 }
 
 // Grade adds a grading to a run. It scores what nobody has decided; with all,
-// every trial that came to something. It returns how many trials that is. Nothing
-// is dispatched before a scheduler adopts the grading.
+// every trial that came to something. It returns how many trials that is, or a
+// [*BudgetError] when the caps of the run cannot be kept by it. Nothing is
+// dispatched before a scheduler adopts the grading.
 func Grade(ctx context.Context, s Grader, run eval.Run, how eval.Grading, all bool) (eval.Run, int, error) {
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
 		return eval.Run{}, 0, fmt.Errorf("grade run %s: %w", run.ID, err)
+	}
+	if judged := snap; how.By == "" { // nobody pays a person
+		judged.Grading = &how
+		if err := bearable(ctx, s, run, judged); err != nil {
+			return eval.Run{}, 0, err
+		}
 	}
 	before, err := s.Gradings(ctx, run.ID)
 	if err != nil {

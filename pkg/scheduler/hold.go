@@ -14,11 +14,12 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// A BudgetError says why a budget cannot be kept, so that nothing is begun.
+// A BudgetError says why a budget, or the cost limit of a trial, cannot be kept, so
+// that nothing is begun.
 type BudgetError struct{ Problems []string }
 
 func (e *BudgetError) Error() string {
-	return "the bounds of money cannot be kept: " + strings.Join(e.Problems, "; ")
+	return "budgets and limits cannot be kept: " + strings.Join(e.Problems, "; ")
 }
 
 // holdsOf works out, for each cell of a plan, which models its trials ask, and what one
@@ -80,7 +81,7 @@ func askedNames(snap eval.Snapshot, c eval.Case, v eval.Variant) []string {
 
 // checkBudget finds what keeps the caps of a run, or the cost limits of its trials,
 // from being kept: models that nobody knows the price of, and trials that nothing
-// bounds.
+// bounds. Of a grading, only judges cost something.
 func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 	money := run.Budget.MicroUSD > 0 || run.DayMicroUSD > 0
 	var problems []string
@@ -101,13 +102,16 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		if c.Kind != eval.KindAgent {
 			continue
 		}
+		for _, check := range cmp.Or(snap.Grading, &eval.Grading{}).Checks(c) {
+			price(snap.Models[check.Judge.Model], money)
+		}
+		if snap.Grading != nil {
+			continue // its agents have run already
+		}
 		paid := false
 		for _, m := range asked(snap, c, snap.Variants[cell.Variant]) {
 			price(m, money || c.Limits.CostMicroUSD > 0)
 			paid = paid || !m.Free()
-		}
-		for _, check := range (eval.Grading{}).Checks(c) {
-			price(snap.Models[check.Judge.Model], money)
 		}
 		hold := run.Hold(cell.Hold)
 		switch {
@@ -117,6 +121,8 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 			report(fmt.Sprintf("nothing bounds how many tokens a trial of %s may take; give it limits: {tokens: 50000}", c.ID))
 		case run.Budget.MicroUSD > 0 && hold.MicroUSD > run.Budget.MicroUSD:
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.Budget.MicroUSD)))
+		case run.DayMicroUSD > 0 && hold.MicroUSD > run.DayMicroUSD:
+			report(fmt.Sprintf("a trial of %s may cost %s, which is more than all runs of a day may, %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.DayMicroUSD)))
 		case run.Budget.Tokens > 0 && hold.Tokens > run.Budget.Tokens:
 			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, run.Budget.Tokens))
 		}

@@ -33,6 +33,7 @@ func models() map[string]eval.Model {
 		"dear":     dear,
 		"unknown":  unknown,
 		"nameless": {Provider: eval.ProviderAnthropic, Model: "nameless"},
+		"gratis":   {Provider: eval.ProviderOpenAI, Model: "gratis", Price: &eval.Price{From: "suite"}},
 		"scripted": {Provider: eval.ProviderScripted},
 		"replayed": {Provider: eval.ProviderOpenAI, Model: "replayed", Cassette: &eval.Cassette{Dir: "tape"}},
 	}
@@ -74,6 +75,7 @@ func TestWhatATrialHolds(t *testing.T) {
 		agentCase("none", "paid", eval.Limits{Turns: 3}),
 		agentCase("scripted", "scripted", eval.Limits{CostMicroUSD: 500, Tokens: 100}),
 		agentCase("replayed", "replayed", eval.Limits{CostMicroUSD: 500, Tokens: 100}),
+		agentCase("gratis", "gratis", eval.Limits{CostMicroUSD: 500, Tokens: 100}),
 		eval.Case{ID: "script", Kind: eval.KindScript, Server: "s", Limits: dollars(500)},
 	)})
 	if err != nil {
@@ -89,6 +91,7 @@ func TestWhatATrialHolds(t *testing.T) {
 		{MicroUSD: 1000, Tokens: 100}, // all of them said by who plays the user
 		{},
 		{Tokens: 100}, // free
+		{Tokens: 100},
 		{Tokens: 100},
 		{},
 	}
@@ -121,10 +124,13 @@ func TestBudgetThatCannotBeKept(t *testing.T) {
 		{"nothing bounds tokens", []eval.Case{agentCase("a", "paid", dollars(10))}, tokens, 0, []string{"how many tokens a trial of a may take", "limits: {tokens:"}},
 		{"tokens bound money", []eval.Case{agentCase("a", "paid", eval.Limits{Tokens: 10})}, money, 0, nil},
 		{"dearer than the budget", []eval.Case{agentCase("a", "paid", dollars(1001))}, money, 0, []string{"a trial of a may cost $0.001001", "whole budget of $0.001"}},
-		{"dearer than a day", []eval.Case{agentCase("a", "paid", dollars(1001))}, eval.Budget{}, 1000, nil}, // another day may be another cap
+		{"dearer than a day", []eval.Case{agentCase("a", "paid", dollars(1001))}, eval.Budget{}, 1000, []string{"a trial of a may cost $0.001001", "all runs of a day may, $0.001"}},
 		{"more tokens than the budget", []eval.Case{agentCase("a", "paid", eval.Limits{Tokens: 1001})}, tokens, 0, []string{"1001 tokens", "whole budget of 1000"}},
 		{"scripted is free", []eval.Case{agentCase("a", "scripted", eval.Limits{})}, money, 1000, nil},
 		{"scripted is free, whatever its limit", []eval.Case{agentCase("a", "scripted", dollars(9999))}, money, 0, nil},
+		{"a price of nothing needs no limit", []eval.Case{agentCase("a", "gratis", eval.Limits{}, judged("gratis"))}, money, 1000, nil},
+		{"a price of nothing, whatever its limit", []eval.Case{agentCase("a", "gratis", dollars(9999))}, money, 1000, nil},
+		{"a price of nothing bounds no tokens", []eval.Case{agentCase("a", "gratis", eval.Limits{})}, tokens, 0, []string{"how many tokens a trial of a may take"}},
 		{"replayed is free", []eval.Case{agentCase("a", "replayed", eval.Limits{})}, money, 1000, nil},
 		{"script asks nobody", []eval.Case{{ID: "a", Kind: eval.KindScript, Server: "s"}}, money, 1000, nil},
 		{"one problem once", []eval.Case{agentCase("a", "unknown", dollars(10)), agentCase("b", "unknown", dollars(10))}, money, 0, []string{"kept: the price list has no model \"unknown\"; give it a price"}},

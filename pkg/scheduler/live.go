@@ -54,12 +54,36 @@ func (s *Scheduler) show(ctx context.Context, runs []*running) error {
 				live.Limits = append(live.Limits, l)
 			}
 		}
+		if live.HeldElsewhereMicroUSD, err = s.elsewhere(ctx, r); err != nil {
+			return fmt.Errorf("see what run %s waits for: %w", r.run.ID, err)
+		}
 		if err := s.store.SetLive(ctx, r.run.ID, live); err != nil {
 			return fmt.Errorf("store what run %s is doing: %w", r.run.ID, err)
 		}
 		r.shown = time.Now()
 	}
 	return nil
+}
+
+// elsewhere is the day's money that other runs hold and that a run waits for: what it
+// would begin next does not fit beside it, and may fit when it comes back.
+func (s *Scheduler) elsewhere(ctx context.Context, r *running) (int64, error) {
+	waits := r.short == eval.ShortOfDayMoney && !r.final
+	if j := r.judges; j != nil {
+		waits = waits || j.short == eval.ShortOfDayMoney && !j.final
+	}
+	if !waits {
+		return 0, nil
+	}
+	day, err := s.store.Day(ctx)
+	if err != nil {
+		return 0, err
+	}
+	own, err := s.store.Ledger(ctx, r.run.ID)
+	if err != nil {
+		return 0, err
+	}
+	return max(0, day.HeldMicroUSD-own.Held.MicroUSD), nil
 }
 
 // uses says whether a run has a model that is called with a key of the limiter.

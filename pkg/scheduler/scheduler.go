@@ -29,6 +29,7 @@ type Store interface {
 	store.Trials
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
+	Day(ctx context.Context) (eval.Day, error)
 }
 
 // A Recorder keeps records, as the aggregator does. The scheduler records the

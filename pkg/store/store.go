@@ -237,6 +237,9 @@ type Runs interface {
 	// SetBudget gives a run other caps. What it has taken already stays taken. A
 	// grading is ErrNotFound: it has the budget of its run.
 	SetBudget(ctx context.Context, run string, b eval.Budget) error
+	// SetDayCap gives a run another bound of what all runs of a day spend, in
+	// micro-dollars; 0 is none. A grading is ErrNotFound: it has that of its run.
+	SetDayCap(ctx context.Context, run string, microUSD int64) error
 	// Finish stores the outcome, what ran out, the verdict, exit code and summary of
 	// a run, makes it done, and adds an event. Attempts that are still out are
 	// charged what they hold. A grading that is complete becomes its run's current
@@ -319,4 +322,7 @@ type Results interface {
 	// Ledger returns what a run and its gradings have taken. That of a grading is
 	// its run's.
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
+	// Day returns what all runs have taken of the current UTC day's money, by the
+	// store's clock, as Dispatch counts it.
+	Day(ctx context.Context) (eval.Day, error)
 }

@@ -62,7 +62,7 @@ func TestPricesOfModels(t *testing.T) {
 		"nothing, in a number": {"0", &eval.Price{From: "suite"}, nil},
 		"nothing, in a word":   {"free", &eval.Price{From: "suite"}, nil},
 		"like another model":   {"{like: anthropic/claude-haiku-4-5}", nil, &eval.PriceOverride{Like: "anthropic/claude-haiku-4-5"}},
-		"half of another":      {"{like: x, factor: 0.5}", nil, &eval.PriceOverride{Like: "x", Factor: 500_000}},
+		"half of another":      {"{like: openai/gpt-5, factor: 0.5}", nil, &eval.PriceOverride{Like: "openai/gpt-5", Factor: 500_000}},
 		"a part of its own":    {"{factor: 0.9}", nil, &eval.PriceOverride{Factor: 900_000}},
 		"a var":                {"{input: '${{ vars.price }}', output: 1}", &eval.Price{TokenPrice: flat(dollar/4, dollar), From: "suite"}, nil},
 		"a var with all":       {"'${{ vars.all }}'", &eval.Price{TokenPrice: flat(3*dollar, 4*dollar), From: "suite"}, nil},

@@ -1,9 +1,14 @@
 package suite
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
+	"strings"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/price"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
@@ -76,8 +81,8 @@ func (f *PriceFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	case n.Field("like") != nil && numbers != "":
 		d.Report(n.Place(numbers), numbers+" and like do not go together", "like takes all prices from the list, and factor multiplies them")
 	case n.Field("like") != nil:
-		if like := n.Get("like"); like.Kind == strictyaml.String && like.Text == "" {
-			d.Report(like.Pos, "like names no model", "write one of the price list, such as anthropic/claude-haiku-4-5")
+		if like := n.Get("like"); like.Kind == strictyaml.String && !like.Bad {
+			likes(d, like)
 		}
 	case numbers == "" && n.Field("factor") != nil: // of the model's own
 	default:
@@ -91,6 +96,32 @@ func (f *PriceFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 		}
 		before = int(tier.Over)
 	}
+}
+
+// likes finds out whether the price list has the model that another one costs like.
+func likes(d *strictyaml.Decoder, n *strictyaml.Node) {
+	hint := "write one of the price list, such as anthropic/claude-haiku-4-5"
+	if n.Text == "" {
+		d.Report(n.Pos, "like names no model", hint)
+		return
+	}
+	list, err := price.Load()
+	if err != nil { // that of the binary: whoever needs a price of it says so
+		return
+	}
+	_, err = list.Named(n.Text, time.Now())
+	unknown, ok := errors.AsType[*price.UnknownError](err)
+	if !ok {
+		return
+	}
+	message := fmt.Sprintf("the price list has no model %q", n.Text)
+	if unknown.Listed {
+		message = fmt.Sprintf("the price list does not say all that a call of %q costs", n.Text)
+	}
+	if len(unknown.Nearest) > 0 {
+		hint = "nearest: " + strings.Join(unknown.Nearest, ", ")
+	}
+	d.Report(n.Pos, message, hint)
 }
 
 func (f *tierFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {

@@ -175,6 +175,7 @@ func (w *Worker) bill(ctx context.Context, at *place, r *eval.Record) {
 	} else {
 		r.Result.CostMicroUSD = cost
 	}
+	r.Result.UnansweredMicroUSD = at.purse.Unanswered()
 	if over := at.purse.Overcharged(); over > 0 {
 		w.log.ErrorContext(ctx, "a call cost more than its price allows; the price list is wrong, and caps are not safe",
 			"trial", r.Run, "ordinal", r.Ordinal, "over_microusd", over)

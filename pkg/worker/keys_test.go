@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -99,6 +100,7 @@ func TestKeyOfTheLimiter(t *testing.T) {
 		{"another model", with(func(m *eval.Model) { m.Model = "n" }), false, false, "/n", eval.Rate{}},
 		{"another key", with(func(m *eval.Model) { m.APIKey = "${{ secrets.B }}" }), false, false, "/m", eval.Rate{}},
 		{"another address", with(func(m *eval.Model) { m.BaseURL = "http://127.0.0.1:1" }), false, false, "/m", eval.Rate{}},
+		{"the own address, written out", with(func(m *eval.Model) { m.BaseURL = "https://API.anthropic.com/v1/" }), false, true, "/m", eval.Rate{}},
 		{"another provider", with(func(m *eval.Model) { m.Provider = eval.ProviderOpenAI }), false, false, "/m", eval.Rate{}},
 	}
 	key := func(t *testing.T, m eval.Model, judge bool) usedKey {
@@ -124,5 +126,30 @@ func TestKeyOfTheLimiter(t *testing.T) {
 				t.Errorf("rate (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// refused is a model that no key is good enough for.
+type refused struct{}
+
+func (refused) Generate(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response{}, &llm.Error{Kind: llm.Auth, Status: 401, Message: "no such key"}
+}
+
+// Of several keys it is told which one was refused, by the name of its secret.
+func TestRefusedKeyIsNamed(t *testing.T) {
+	b := setup(t, []eval.Case{conversation(), conversation()}, vault, func(o *worker.Options, s *eval.Snapshot, _ []eval.Case) {
+		s.Models = map[string]eval.Model{"agent": {Provider: eval.ProviderOpenAI, Model: "m", APIKeys: []string{"${{ secrets.A }}", "${{ secrets.B }}"}}}
+		o.Models = func(eval.Model, *redact.Redactor, meter.Options) (llm.Model, error) { return refused{}, nil }
+	})
+	records := b.do(2)
+	if len(records) != 2 {
+		t.Fatalf("got %d records, want 2", len(records))
+	}
+	for _, r := range records {
+		name := string("AB"[r.Ordinal])
+		if got := r.Result.Message; !strings.Contains(got, "secrets."+name) || !strings.Contains(got, "no such key") || strings.Contains(got, "s3cr3t") {
+			t.Errorf("trial %d: got %q, want the name of the secret %s and not its value", r.Ordinal, got, name)
+		}
 	}
 }

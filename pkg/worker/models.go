@@ -2,11 +2,14 @@ package worker
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
+	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/limit"
@@ -38,8 +41,10 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 	if key := usualKey(m.Provider); m.APIKey == "" && m.BaseURL == "" && key != "" && !m.Replayed() {
 		m.APIKey = "${{ secrets." + key + " }}"
 	}
+	var key string
 	if n := len(m.APIKeys); n > 0 {
 		m.APIKey = m.APIKeys[at.t.Ordinal%n] // and so for all its attempts
+		key = m.APIKey
 	}
 	if !m.Replayed() {
 		m.APIKey = s.resolve(m.APIKey)
@@ -71,13 +76,34 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 	if err != nil {
 		return nil, m, &refusal{eval.ReasonModelRefused, at.redactor().String(fmt.Sprintf("model %s: %v", name, err))}
 	}
+	if key != "" {
+		made = keyed{made, key}
+	}
 	return made, m, nil
+}
+
+// A keyed model has one key of several. When that is refused, it says which one: by
+// the reference to its secret, never by its value.
+type keyed struct {
+	llm.Model
+	key string
+}
+
+// Generate implements [llm.Model].
+func (k keyed) Generate(ctx context.Context, req llm.Request) (llm.Response, error) {
+	res, err := k.Model.Generate(ctx, req)
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.Auth {
+		told := *e
+		told.Message = strings.TrimSpace("with the key " + k.key + ": " + e.Message)
+		return res, &told
+	}
+	return res, err
 }
 
 // limitKey names what the provider counts together: the account, of which the key
 // is known by a hash, and the model or the pool that it is in.
 func limitKey(m eval.Model) limit.Key {
-	account := sha256.Sum256([]byte(m.BaseURL + "\x00" + m.APIKey))
+	account := sha256.Sum256([]byte(eval.Address(m.Provider, m.BaseURL) + "\x00" + m.APIKey))
 	pool := m.Model
 	if m.Rate != nil {
 		pool = cmp.Or(m.Rate.Pool, pool)

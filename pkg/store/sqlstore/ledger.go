@@ -57,6 +57,26 @@ func ledger(ctx context.Context, q querier, run string) (eval.Ledger, error) {
 	return l, nil
 }
 
+// Day returns what all runs have taken of the money of the current UTC day.
+func (db *DB) Day(ctx context.Context) (eval.Day, error) {
+	var d eval.Day
+	err := db.look(ctx, func(q querier) (err error) {
+		d, err = day(ctx, q, db.now())
+		return err
+	})
+	if err != nil {
+		return d, fmt.Errorf("what the day has taken: %w", err)
+	}
+	return d, nil
+}
+
+func day(ctx context.Context, q querier, now time.Time) (d eval.Day, err error) {
+	err = q.queryRow(ctx, `
+		SELECT CAST((SELECT coalesce(sum(microusd), 0) FROM days WHERE day = ?) AS BIGINT),
+			CAST((SELECT coalesce(sum(held_microusd), 0) FROM runs WHERE held_microusd > 0) AS BIGINT)`, date(now)).Scan(&d.SpentMicroUSD, &d.HeldMicroUSD)
+	return d, err
+}
+
 // SetBudget gives a run other caps. What it has taken already stays taken.
 func (db *DB) SetBudget(ctx context.Context, run string, b eval.Budget) error {
 	err := bearable(b)
@@ -66,6 +86,26 @@ func (db *DB) SetBudget(ctx context.Context, run string, b eval.Budget) error {
 	}
 	if err != nil {
 		return fmt.Errorf("set the budget of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// SetDayCap gives a run another bound of what all runs of a day spend; 0 is none.
+func (db *DB) SetDayCap(ctx context.Context, run string, microUSD int64) error {
+	err := bearableDay(microUSD)
+	if err == nil {
+		err = db.touch(ctx, `UPDATE runs SET day_microusd = ? WHERE id = ? AND parent = ''`, microUSD, run)
+	}
+	if err != nil {
+		return fmt.Errorf("set the day's cap of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// bearableDay refuses a cap below nothing, as bearable does.
+func bearableDay(microUSD int64) error {
+	if microUSD < 0 {
+		return errors.New("a day's cap cannot be negative")
 	}
 	return nil
 }
@@ -98,9 +138,9 @@ type bounds []bound
 // ledgers only for caps that are set.
 func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) (bounds, error) {
 	var budget eval.Budget
-	var day int64
+	var most int64
 	err := tx.queryRow(ctx, `SELECT budget_microusd, budget_tokens, day_microusd FROM runs WHERE id = ?`, head).
-		Scan(&budget.MicroUSD, &budget.Tokens, &day)
+		Scan(&budget.MicroUSD, &budget.Tokens, &most)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", head, missing(err))
 	}
@@ -118,15 +158,12 @@ func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) 
 			bs = append(bs, bound{eval.ShortOfTokens, budget.Tokens, gone.Tokens, l.Held.Tokens, tokens})
 		}
 	}
-	if day > 0 {
-		b := bound{name: eval.ShortOfDayMoney, max: day, of: microUSD}
-		err := tx.queryRow(ctx, `
-			SELECT CAST((SELECT coalesce(sum(microusd), 0) FROM days WHERE day = ?) AS BIGINT),
-				CAST((SELECT coalesce(sum(held_microusd), 0) FROM runs WHERE held_microusd > 0) AS BIGINT)`, date(now)).Scan(&b.gone, &b.held)
+	if most > 0 {
+		d, err := day(ctx, tx, now)
 		if err != nil {
 			return nil, err
 		}
-		bs = append(bs, b)
+		bs = append(bs, bound{eval.ShortOfDayMoney, most, d.SpentMicroUSD, d.HeldMicroUSD, microUSD})
 	}
 	return bs, nil
 }

@@ -53,8 +53,8 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 	if err := bearable(r.Budget); err != nil {
 		return err
 	}
-	if r.DayMicroUSD < 0 {
-		return errors.New("a day's cap cannot be negative")
+	if err := bearableDay(r.DayMicroUSD); err != nil {
+		return err
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,

@@ -102,6 +102,35 @@ func testBudget(t *testing.T, s store.Store) {
 	notFound(t, "the budget of a grading", s.SetBudget(t.Context(), grading1, eval.Budget{}))
 }
 
+// testDayCap: a run is given another cap of the day, tighter, wider or none, which
+// its gradings share.
+func testDayCap(t *testing.T, s store.Store) {
+	createCapped(t, s, run1, 4, eval.Budget{MicroUSD: 1000}, 100)
+	mark(t, s, run1, hold(0, usd(100)))
+	expectMarked(t, s, run1, store.Marked{Short: eval.ShortOfDayMoney}, hold(1, usd(1)))
+	must(t, s.SetDayCap(t.Context(), run1, 150))
+	r, err := s.Run(t.Context(), run1)
+	must(t, err)
+	equal(t, "cap of the day", r.DayMicroUSD, 150)
+	equal(t, "budget", r.Budget, eval.Budget{MicroUSD: 1000})
+	mark(t, s, run1, hold(1, usd(50)))
+	commit(t, s, spends(run1, 0, 1, usd(60)))
+	d, err := s.Day(t.Context())
+	must(t, err)
+	equal(t, "day", d, eval.Day{SpentMicroUSD: 60, HeldMicroUSD: 50})
+	equal(t, "left of the day", d.Left(150), 40)
+	equal(t, "left of too little", d.Left(100), 0)
+	must(t, s.SetDayCap(t.Context(), run1, 20)) // less than is taken: that stays taken
+	expectMarked(t, s, run1, store.Marked{Short: eval.ShortOfDayMoney, Final: true}, hold(2, usd(1)))
+	must(t, s.SetDayCap(t.Context(), run1, 0))
+	mark(t, s, run1, hold(2, usd(700)))
+	if err := s.SetDayCap(t.Context(), run1, -1); err == nil {
+		t.Error("got no error for a cap below nothing")
+	}
+	createGraded(t, s, 1)
+	notFound(t, "the day's cap of a grading", s.SetDayCap(t.Context(), grading1, 5))
+}
+
 // testCaps: marks are written up to the first whose hold does not fit.
 func testCaps(t *testing.T, s store.Store) {
 	for name, tc := range map[string]struct {

@@ -66,6 +66,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Gradings/RetryUnderAGrading", testRetryUnderAGrading},
 		{"Gradings/Finalizing", testFinalizing},
 		{"Ledger/Budget", testBudget},
+		{"Ledger/DayCap", testDayCap},
 		{"Ledger/Caps", testCaps},
 		{"Ledger/MarksAgain", testMarksAgain},
 		{"Ledger/Holds", testHolds},
@@ -298,6 +299,7 @@ func testNotFound(t *testing.T, s store.Store) {
 	notFound(t, "Dispatch", err)
 	notFound(t, "TakeBack", s.TakeBack(ctx, "r-none", nil))
 	notFound(t, "SetBudget", s.SetBudget(ctx, "r-none", eval.Budget{}))
+	notFound(t, "SetDayCap", s.SetDayCap(ctx, "r-none", 0))
 	notFound(t, "SetLive", s.SetLive(ctx, "r-none", eval.Live{}))
 	_, err = s.Live(ctx, "r-none")
 	notFound(t, "Live", err)
