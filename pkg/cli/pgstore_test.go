@@ -76,7 +76,7 @@ func TestPostgresRestartsAmidARun(t *testing.T) {
 			if p.ended() {
 				t.Fatal("the run ended before its store did")
 			}
-			time.Sleep(3 * time.Second) //nolint:forbidigo // what is tested is that this is survived
+			time.Sleep(3 * time.Second) // what is tested is that this is survived
 			server.Restart(t)
 			f.sameAs(conclude(f, p, hands, 1), want)
 		})

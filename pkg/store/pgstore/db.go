@@ -65,6 +65,7 @@ func open(ctx context.Context, config *pgx.ConnConfig, now func() time.Time) (*s
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connecting
 	}
+	config.DialFunc = dialer().DialContext
 	config.RuntimeParams["application_name"] = "evalfarm"
 	write := config.Copy()
 	write.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(frozen.Milliseconds())

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/evalfarm/evalfarm/internal/pgtest"
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlstore"
@@ -193,6 +194,54 @@ func TestTwoHandlesOneCap(t *testing.T) {
 	storetest.ShareCap(t, openURL(t, url), openURL(t, url))
 }
 
+// Who wants to write waits for the one whose turn it is, and then sees what that has
+// done.
+func TestWritersTakeTurns(t *testing.T) {
+	url := pgtest.URL(t)
+	db, other := openURL(t, url), openURL(t, url)
+	run := storetest.Start(t, db, 1)
+	if err := db.SetBudget(t.Context(), run.ID, eval.Budget{MicroUSD: 10}); err != nil {
+		t.Fatal(err)
+	}
+	ours, err := db.Write.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ours.Rollback() }()
+	for _, statement := range []string{turn, `UPDATE runs SET held_microusd = 8`} {
+		if _, err := ours.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var marked store.Marked
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		marked, err = other.Dispatch(t.Context(), run.ID, []store.Mark{{Attempt: 1, Hold: eval.Amount{MicroUSD: 5}}})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	waiting := false
+	for deadline := time.Now().Add(10 * time.Second); !waiting && time.Now().Before(deadline); {
+		err := other.Read.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !waiting {
+		t.Error("nobody waits for the turn")
+	}
+	if err := ours.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if want := (store.Marked{Short: eval.ShortOfMoney}); marked != want {
+		t.Errorf("got %+v for 5 where 8 of 10 are held, want %+v", marked, want)
+	}
+}
+
 // Several stores in the schemas of one database know nothing of each other.
 func TestSchemas(t *testing.T) {
 	url := pgtest.URL(t)
@@ -262,6 +311,7 @@ func TestServerRestarts(t *testing.T) {
 	half := make(chan struct{}, restarts)
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		defer close(half)
 		for from := 0; from < trials; from += batch {
 			if from > 0 && from%(trials/(restarts+1)) == 0 {
 				half <- struct{}{}
@@ -276,8 +326,7 @@ func TestServerRestarts(t *testing.T) {
 			}
 		}
 	})
-	for range restarts {
-		<-half
+	for range half {
 		server.Stop(t)
 		server.Restart(t)
 	}
