@@ -41,6 +41,9 @@ func testCaps(t *testing.T, size int) {
 			{"two schedulers", (*world).asTwoSchedulers},
 			{"process", (*world).asProcesses},
 		} {
+			if layout.name == "two schedulers" && redis == "embedded" {
+				continue // two processes share a Redis
+			}
 			t.Run(redis+"/"+layout.name, func(t *testing.T) {
 				t.Parallel()
 				seed := *seedFlag
@@ -52,7 +55,7 @@ func testCaps(t *testing.T, size int) {
 				switch {
 				case redis == "redis":
 					w.redis = redistest.Start(t)
-				case layout.name != "process":
+				case layout.name == "farm":
 					b, err := broker.Open(t.Context(), broker.Options{})
 					if err != nil {
 						t.Fatal(err)
@@ -127,7 +130,7 @@ func (w *world) carry(size int64, live func(*world, []eval.Run, <-chan string)) 
 		defer close(lived)
 		live(w, runs, trouble)
 	}()
-	limit := time.Duration(size) * 60 * time.Second
+	limit := time.Duration(size) * 2 * time.Minute // it bounds a failing test only
 	select {
 	case <-lived:
 	case <-time.After(limit):
