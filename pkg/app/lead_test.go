@@ -174,7 +174,7 @@ func TestShortAbsenceOfTheStoreChangesNothing(t *testing.T) {
 	elect(t, func(t *testing.T, l *leases, th *throne, _ map[string]context.CancelFunc) {
 		time.Sleep(time.Minute)
 		l.cut(true)
-		time.Sleep(term / 2)
+		time.Sleep(term / 4)
 		l.cut(false)
 		time.Sleep(time.Hour)
 		if reigns, _ := th.seen(); len(reigns) != 1 {
