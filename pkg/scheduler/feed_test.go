@@ -13,11 +13,11 @@ import (
 )
 
 // ask creates a run of scripts, of a tenant.
-func (b *bundle) ask(trials, priority int, tenant string) eval.Run {
+func (b *bundle) ask(trials int, tenant string) eval.Run {
 	b.t.Helper()
 	of := &suite.Loaded{Suite: eval.Suite{Name: "made", Cases: []eval.Case{{ID: "a", Kind: eval.KindScript, Server: "s"}}}, Hash: "hash"}
 	run, err := scheduler.Create(b.t.Context(), b.store, scheduler.Request{
-		Suite: of, Seed: 1, Selection: suite.Selection{Repeats: trials}, Priority: priority, Tenant: tenant,
+		Suite: of, Seed: 1, Selection: suite.Selection{Repeats: trials}, Tenant: tenant,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -38,10 +38,10 @@ func (b *bundle) given(run eval.Run) int { return len(b.queue.of(run.ID)) }
 func TestTwentyTrialsGoBeforeTheNextSixtyOfTenThousand(t *testing.T) {
 	const window = 100
 	b := setup(t, scheduler.Options{Window: window})
-	large := b.ask(10_000, 1, "")
+	large := b.ask(10_000, "")
 	b.adopt(large)
 	b.eventually("the large run fills the window", func() bool { return b.given(large) == window })
-	small := b.ask(20, 1, "")
+	small := b.ask(20, "")
 	b.adopt(small)
 	for i := range window {
 		if b.given(small) == 20 {
@@ -62,11 +62,11 @@ func TestWindowIsAsShallowAsWorkersAllow(t *testing.T) {
 		t.Run(fmt.Sprint(tt.slots), func(t *testing.T) {
 			b := setup(t, scheduler.Options{})
 			b.queue.slots = tt.slots
-			run := b.ask(2000, 1, "")
+			run := b.ask(2000, "")
 			b.adopt(run)
 			b.eventually("the window is full", func() bool { return b.given(run) == tt.want })
 			// A second run gets nothing while nothing ends.
-			other := b.ask(2000, 1, "")
+			other := b.ask(2000, "")
 			b.adopt(other)
 			b.eventually("another is taken up", func() bool {
 				r, err := b.store.Live(t.Context(), other.ID)
@@ -93,7 +93,7 @@ func TestTenantsShareTheWindow(t *testing.T) {
 			b := setup(t, scheduler.Options{Window: 60, Tenants: tt.tenants})
 			var many []eval.Run
 			for range 3 {
-				many = append(many, b.ask(1000, 1, "many"))
+				many = append(many, b.ask(1000, "many"))
 				b.adopt(many[len(many)-1])
 			}
 			all := func() (n int) {
@@ -103,7 +103,7 @@ func TestTenantsShareTheWindow(t *testing.T) {
 				return n
 			}
 			b.eventually("one tenant fills the window", func() bool { return all() == 60 })
-			one := b.ask(1000, 1, "one")
+			one := b.ask(1000, "one")
 			b.adopt(one)
 			first := b.given(many[0])
 			for i := range first {
@@ -173,7 +173,7 @@ func TestTrialsOfAModelAreAdmittedAsItsLimitAllows(t *testing.T) {
 	b.adopt(slow)
 	b.eventually("as many are out as its limit allows", func() bool { return b.given(slow) == 11 })
 	b.adopt(again)
-	scripts := b.ask(500, 1, "")
+	scripts := b.ask(500, "")
 	b.adopt(scripts)
 	b.eventually("another run has the other places", func() bool { return b.given(scripts) == 39 })
 	if b.given(slow) != 11 || b.given(again) != 0 {
@@ -223,7 +223,7 @@ func TestTrialsOfAModelThatNobodyKnows(t *testing.T) {
 			}
 			b.adopt(run)
 			b.eventually("as many are out as may", func() bool { return b.given(run) == tt.want })
-			other := b.ask(100, 1, "")
+			other := b.ask(100, "")
 			b.adopt(other)
 			b.eventually("others have the rest", func() bool { return b.given(other) == 20-tt.want })
 			if b.given(run) != tt.want {

@@ -75,9 +75,9 @@ func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	defer d.busy.Done()
 	var j jobs.Job
 	err := json.Unmarshal(t.Payload(), &j)
-	if j.Format = max(j.Format, formatOf(t.Payload())); j.Format > jobs.Format {
-		err = nil // whatever it looks like, it is for a newer worker, as the handler will say
-	} else if err != nil || j.Run == "" || j.Attempt < 1 || j.Ordinal < 0 {
+	j.Format = max(j.Format, formatOf(t.Payload()))
+	// One of a newer format is the handler's to refuse, whatever it looks like.
+	if j.Format <= jobs.Format && (err != nil || j.Run == "" || j.Attempt < 1 || j.Ordinal < 0) {
 		d.log.ErrorContext(ctx, "dropping a delivery that is no job", "bytes", len(t.Payload()))
 		return nil
 	}

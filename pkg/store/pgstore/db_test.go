@@ -237,8 +237,8 @@ func TestWritersTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	wg.Wait()
-	if want := (store.Marked{Short: eval.ShortOfMoney}); marked != want {
-		t.Errorf("got %+v for 5 where 8 of 10 are held, want %+v", marked, want)
+	if d := cmp.Diff(store.Marked{Short: eval.ShortOfMoney}, marked); d != "" {
+		t.Errorf("5 where 8 of 10 are held (-want +got):\n%s", d)
 	}
 }
 
