@@ -197,10 +197,13 @@ func join(ctx context.Context, blobs *httpblob.Client) (httpblob.Farm, error) {
 	}
 }
 
+// TokenFile is the name of the token's file in the state folder.
+const TokenFile = "token"
+
 // Token reads the farm's token from the state folder, making one if there is
 // none.
 func Token(home string) (token, path string, err error) {
-	path = filepath.Join(home, "token")
+	path = filepath.Join(home, TokenFile)
 	content, err := os.ReadFile(path)
 	if err == nil {
 		return strings.TrimSpace(string(content)), path, nil
