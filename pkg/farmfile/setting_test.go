@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/evalfarm/evalfarm/pkg/farmfile"
 	"github.com/evalfarm/evalfarm/pkg/suite"
@@ -123,7 +124,8 @@ func TestMask(t *testing.T) {
 		"another's password":    {"unix:///s.sock?sslPassword=never-shown", "unix:///s.sock?sslPassword=***"},
 		"inside a line":         {`redis: "redis://u:never-shown@h" # queue`, `redis: "redis://u:***@h" # queue`},
 		"rather more than less": {"http://scheduler:8090/a@b", "http://scheduler:***@b"},
-		"two hosts in a line":   {"redis://h:1 redis://u:never-shown@h", "redis://h:1 redis://u:***@h"},
+		"two hosts in a line":   {"redis://h:1 redis://u:never-shown@h", "redis://h:***@h"},
+		"a user with a slash":   {"redis://u/s:never-shown@h", "redis://u/s:***@h"},
 		"text without any URL":  {"a:b@c", "a:b@c"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,4 +134,16 @@ func TestMask(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever a password holds, it is not in what is shown of a URL.
+func TestMaskAnyPassword(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		user := rapid.StringMatching(`[^:@]{0,10}`).Draw(t, "user")
+		password := rapid.String().Draw(t, "password")
+		got := farmfile.Mask("redis://" + user + ":" + password + "@queue:6379")
+		if want := "redis://" + user + ":***@queue:6379"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
 }
