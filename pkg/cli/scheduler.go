@@ -27,7 +27,10 @@ from the workers, print each summary and exit with the worst verdict's code.
 
 Workers join with: evalfarm worker --redis URL --blobs http://ADDR. They show a
 token, which is read from --token-file or $EVALFARM_TOKEN; without either, one
-is made and kept in the state folder.`,
+is made and kept in the state folder.
+
+What no flag says is read from the environment and farm.yaml: evalfarm config
+explain.`,
 		Args: args(0, -1, "suites"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -91,7 +94,7 @@ type scheduling struct {
 func (f *scheduling) check(c *command, args []string) error {
 	switch runs := len(args) + len(f.resume); {
 	case f.redis == "":
-		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share")
+		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share, as a flag or in farm.yaml")
 	case runs == 0:
 		return usage("evalfarm scheduler --help", "scheduler wants a suite to run, or a run to resume")
 	case runs > 1:

@@ -156,7 +156,7 @@ func TestStore(t *testing.T) {
 
 func TestState(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // that is what is wrong with it
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	examine(t, doctor.Options{Home: dir}, want{"state", doctor.Warning, "chmod 700"})
@@ -173,7 +173,7 @@ func TestState(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("never-shown-at-all"), 0o644); err != nil { //nolint:gosec // that is what is wrong with it
+	if err := os.WriteFile(file, []byte("never-shown-at-all"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {

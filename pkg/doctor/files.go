@@ -16,7 +16,7 @@ func (o Options) files() []Finding {
 	if err != nil {
 		return []Finding{warning("files", "the limit of open files cannot be seen: "+err.Error(), "")}
 	}
-	want := uint64(baseFiles + slotFiles*max(0, o.Slots)) //nolint:gosec // it is positive
+	want := uint64(baseFiles + slotFiles*max(0, o.Slots))
 	if limit < want {
 		return []Finding{warning("files", fmt.Sprintf("%d files may be open at once, and %d slots may need %d", limit, o.Slots, want), fmt.Sprintf("ulimit -n %d, or fewer slots", want))}
 	}

@@ -97,10 +97,10 @@ func (o Options) ask(ctx context.Context, check string, p Provider, name, key st
 		return problem(check, hide.String(fmt.Sprintf("ask with %s: %s", with, err)), "see that this machine reaches the address")
 	}
 	defer resp.Body.Close()
-	switch {
-	case resp.StatusCode == http.StatusOK:
+	switch resp.StatusCode {
+	case http.StatusOK:
 		return ok(check, with+" is accepted")
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return problem(check, fmt.Sprintf("%s is refused: %s", with, resp.Status), "put a valid key into the secret")
 	}
 	return warning(check, fmt.Sprintf("the list of models is answered with %s; this says nothing of %s", resp.Status, with), "")

@@ -74,13 +74,14 @@ func form[T any]() any { return new(T) }
 func (s Setting) Parse(text string) (any, error) {
 	into := s.form()
 	n := &strictyaml.Node{Kind: strictyaml.String, Text: text, Loose: true}
-	for _, p := range strictyaml.Decode(n, into, strictyaml.Options{}) {
-		if p.Hint != "" {
-			return nil, errors.New(p.Message + ": " + p.Hint)
-		}
-		return nil, errors.New(p.Message)
+	problems := strictyaml.Decode(n, into, strictyaml.Options{})
+	switch {
+	case len(problems) == 0:
+		return into, nil
+	case problems[0].Hint != "":
+		return nil, errors.New(problems[0].Message + ": " + problems[0].Hint)
 	}
-	return into, nil
+	return nil, errors.New(problems[0].Message)
 }
 
 // Find finds a setting by its name.

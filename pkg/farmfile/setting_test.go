@@ -68,15 +68,15 @@ func TestParseASetting(t *testing.T) {
 		want          any
 		refused       string
 	}{
-		"a number":             {setting: "slots", text: "16", want: ptr(suite.Positive(16))},
+		"a number":             {setting: "slots", text: "16", want: new(suite.Positive(16))},
 		"zero":                 {setting: "slots", text: "0", refused: `want a whole number from 1, got "0"`},
 		"no number":            {setting: "attempts", text: "three", refused: `want a whole number from 1, got "three"`},
-		"a duration":           {setting: "lease", text: "1m30s", want: ptr(suite.Duration(90 * time.Second))},
+		"a duration":           {setting: "lease", text: "1m30s", want: new(suite.Duration(90 * time.Second))},
 		"without a unit":       {setting: "grace", text: "30", refused: `want a duration such as 90s, 2m or 1h30m, got "30"`},
-		"days":                 {setting: "retention.runs", text: "30d", want: ptr(farmfile.Age(30 * 24 * time.Hour))},
-		"hours":                {setting: "retention.runs", text: "720h", want: ptr(farmfile.Age(30 * 24 * time.Hour))},
+		"days":                 {setting: "retention.runs", text: "30d", want: new(farmfile.Age(30 * 24 * time.Hour))},
+		"hours":                {setting: "retention.runs", text: "720h", want: new(farmfile.Age(30 * 24 * time.Hour))},
 		"more than can be":     {setting: "retention.runs", text: "99999999999999999999d", refused: "want a time such as 30d or 720h"},
-		"dollars":              {setting: "budgets.day_usd", text: "1.5", want: ptr(suite.Dollars(1_500_000))},
+		"dollars":              {setting: "budgets.day_usd", text: "1.5", want: new(suite.Dollars(1_500_000))},
 		"a level":              {setting: "log.level", text: "wran", refused: `did you mean "warn"?`},
 		"a password is hidden": {setting: "redis", text: "queue://:never-shown@h", refused: `unknown scheme "queue"`},
 	} {
@@ -98,8 +98,6 @@ func TestParseASetting(t *testing.T) {
 		})
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func TestStrangers(t *testing.T) {
 	got := farmfile.Strangers([]string{

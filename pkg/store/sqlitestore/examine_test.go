@@ -1,6 +1,7 @@
 package sqlitestore_test
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,17 @@ func TestExamine(t *testing.T) {
 	got, err = sqlitestore.Examine(t.Context(), file)
 	if err != nil || !got.Exists || got.Version != got.Newest || got.Bytes == 0 {
 		t.Errorf("of an open store: got %+v, %v, want the newest version", got, err)
+	}
+	raw, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := sqlitestore.Examine(t.Context(), file); err != nil || got.Version != 9999 {
+		t.Errorf("of a newer store: got %+v, %v, want version 9999", got, err)
 	}
 	empty := filepath.Join(dir, "empty.db")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
