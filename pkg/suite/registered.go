@@ -12,6 +12,7 @@ import (
 // may take and who shares a session is the suite's to say; what runs is not.
 func (b *build) registered(f *serverFile) eval.Server {
 	out := b.opts.Registered[f.Registered] // the zero value is reported
+	out.Registered = f.Registered
 	out.StartTimeout = cmp.Or(f.StartTimeout.std(), out.StartTimeout)
 	out.CallTimeout = cmp.Or(f.CallTimeout.std(), out.CallTimeout)
 	out.CloseTimeout = cmp.Or(f.CloseTimeout.std(), out.CloseTimeout)

@@ -21,7 +21,8 @@ func TestARegisteredServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := eval.Server{
-		Command: []string{"desk", "--prod"}, Env: map[string]string{"KEY": "${{ secrets.DESK }}"}, Revision: "7",
+		Registered: "desk-prod",
+		Command:    []string{"desk", "--prod"}, Env: map[string]string{"KEY": "${{ secrets.DESK }}"}, Revision: "7",
 		StartTimeout: time.Minute, CallTimeout: 5 * time.Second, Isolation: eval.IsolationTrial, UnderTest: true,
 	}
 	if diff := cmp.Diff(want, got.Suite.Servers["desk"]); diff != "" {
@@ -58,7 +59,7 @@ func TestAFarmWithoutRegisteredServers(t *testing.T) {
 		t.Errorf("got %v, want that there are none", err)
 	}
 	o := suite.Options{Servers: []string{"desk=http://127.0.0.1:1/mcp"}}
-	if _, err := suite.Load(file, o); err != nil {
+	if got, err := suite.Load(file, o); err != nil || got.Suite.Servers["desk"].Registered != "" {
 		t.Errorf("got %v, want that --server takes its place", err)
 	}
 	if found, err := suite.Find(filepath.Dir(file)); err != nil || len(found) != 1 || found[0].Err != nil {
