@@ -30,7 +30,8 @@ func TestARegisteredServer(t *testing.T) {
 	}
 }
 
-// Another server under the same name is another suite.
+// Another server under the same name is another suite; who described it is not
+// what a suite is.
 func TestTheHashKnowsWhatIsRegistered(t *testing.T) {
 	o := options()
 	before, err := suite.Load("testdata/corpus/good/registered.yaml", o)
@@ -44,6 +45,18 @@ func TestTheHashKnowsWhatIsRegistered(t *testing.T) {
 	}
 	if before.Hash == after.Hash {
 		t.Errorf("got the hash %s twice, want two", before.Hash)
+	}
+	file := filepath.Join(t.TempDir(), "registered.yaml")
+	text := "version: 1\nservers: {desk: {url: 'https://desk.example.com/mcp', call_timeout: 5s, isolation: trial, under_test: true}}\ncases: [{id: a, call: t}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own, err := suite.Load(file, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own.Hash != after.Hash {
+		t.Errorf("got the hash %s, want %s of the same server, registered", own.Hash, after.Hash)
 	}
 }
 
