@@ -28,7 +28,7 @@ var floors = []string{
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest internal/pgtest",
 	// Fourth: the services.
-	"pkg/scheduler pkg/worker pkg/farmfile",
+	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor",
 	// Fifth: faces that are served.
 	"pkg/httpapi pkg/stub",
 	// Sixth: the composition.

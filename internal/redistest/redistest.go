@@ -21,6 +21,8 @@ type Server struct {
 	t   testing.TB
 	dir string
 	cmd *exec.Cmd
+	// args go behind ours.
+	args []string
 	// exited is closed when cmd has.
 	exited chan struct{}
 }
@@ -29,11 +31,18 @@ type Server struct {
 // the test: a queue that was only tested on an imitation is not tested.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
+	return StartWith(tb)
+}
+
+// StartWith starts a server as Start does, with further arguments, such as
+// --maxmemory-policy allkeys-lru, which win over ours.
+func StartWith(tb testing.TB, args ...string) *Server {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "redistest") //nolint:usetesting // the path of TempDir may be too long for a socket
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &Server{t: tb, dir: dir}
+	s := &Server{t: tb, dir: dir, args: args}
 	tb.Cleanup(func() {
 		s.Kill9()
 		_ = os.RemoveAll(dir)
@@ -57,9 +66,12 @@ func (s *Server) Restart() {
 	if err != nil {
 		s.t.Fatal("this test needs redis-server in PATH; `make test` installs it")
 	}
-	cmd := exec.Command(program, "--port", "0", "--unixsocket", s.socket(), "--unixsocketperm", "700",
+	args := []string{
+		"--port", "0", "--unixsocket", s.socket(), "--unixsocketperm", "700",
 		"--dir", s.dir, "--logfile", filepath.Join(s.dir, "log"), "--save", "",
-		"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction")
+		"--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
+	}
+	cmd := exec.Command(program, append(args, s.args...)...)
 	if err := cmd.Start(); err != nil {
 		s.t.Fatalf("start redis-server: %v", err)
 	}

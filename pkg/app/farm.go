@@ -33,6 +33,8 @@ type SchedulerConfig struct {
 	Listener net.Listener
 	// Token that workers must show.
 	Token string
+	// Keep is how long done runs are kept. Zero means for ever.
+	Keep time.Duration
 	// Done is told the summary of each run, one after the other.
 	Done func(eval.Summary)
 }
@@ -74,6 +76,9 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 		g.Go(func() error {
 			return settled(base, queue.Receive(base, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
 		})
+	}
+	if c.Keep > 0 {
+		g.Go(func() error { return collect(base, s, c.Keep, c.logger()) })
 	}
 	g.Go(func() error {
 		return serve(base, c.Listener, httpapi.New(httpapi.Options{
@@ -192,10 +197,13 @@ func join(ctx context.Context, blobs *httpblob.Client) (httpblob.Farm, error) {
 	}
 }
 
+// TokenFile is the name of the token's file in the state folder.
+const TokenFile = "token"
+
 // Token reads the farm's token from the state folder, making one if there is
 // none.
 func Token(home string) (token, path string, err error) {
-	path = filepath.Join(home, "token")
+	path = filepath.Join(home, TokenFile)
 	content, err := os.ReadFile(path)
 	if err == nil {
 		return strings.TrimSpace(string(content)), path, nil

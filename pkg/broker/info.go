@@ -15,6 +15,10 @@ type info struct {
 	policy    string // maxmemory-policy
 	maxMemory int64  // in bytes, 0 for no limit
 	pid       int
+
+	role         string // "master", or "slave" of one that is
+	appendOnly   string // "1" with an append-only file, "0" without
+	appendStatus string // "ok" or "err": how the last write to it went
 }
 
 func parseInfo(text string) info {
@@ -29,6 +33,8 @@ func parseInfo(text string) info {
 		version: fields["redis_version"],
 		compat:  fields["redis_version"],
 		policy:  fields["maxmemory_policy"],
+
+		role: fields["role"], appendOnly: fields["aof_enabled"], appendStatus: fields["aof_last_write_status"],
 	}
 	if v := fields["valkey_version"]; v != "" {
 		in.product, in.version = "valkey", v

@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"redis://u:hunter2@h:1/0", "redis://:hunter2@h:x", "unix://:hunter2@/p?db=x", "rediss://u:hunter2#@h",
-		"redis://h?password=hunter2&master_name=m&addr=x", "redis://u:hunter2@h?addr=:", "redis://u:%zzhunter2@h", "hunter2",
+		"redis://h?password=hunter2&master_name=m&addr=x", "redis://u:hunter2@h?addr=:", "redis://u:%zzhunter2@h", "redis://u/s:hunter2@h", "hunter2",
 	} {
 		f.Add(s)
 	}

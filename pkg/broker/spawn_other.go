@@ -8,5 +8,10 @@ import (
 )
 
 func openSpawned(context.Context, Options) (*Broker, error) {
-	return nil, errors.New("this system cannot spawn a redis: use the embedded one, or the URL of a running one")
+	_, err := lookProgram()
+	return nil, err
+}
+
+func lookProgram() (string, error) {
+	return "", errors.New("this system cannot spawn a redis: use the embedded one, or the URL of a running one")
 }

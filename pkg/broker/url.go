@@ -69,6 +69,13 @@ func parse(raw string) (address, error) {
 	if pw, ok := u.User.Password(); ok {
 		a.secrets = append(a.secrets, pw, url.QueryEscape(pw), url.PathEscape(pw))
 	}
+	unread := func(err error) error {
+		// A password that is not percent-encoded may be in what go-redis says.
+		if u.User == nil && strings.Contains(raw, "@") {
+			return errors.New("the redis URL cannot be read: " + shape)
+		}
+		return a.wrap("read the redis URL", err)
+	}
 	query := u.Query()
 	a.secrets = append(a.secrets, query["password"]...)
 	switch {
@@ -77,7 +84,7 @@ func parse(raw string) (address, error) {
 	case query.Has("master_name"):
 		fo, err := redis.ParseFailoverURL(raw)
 		if err != nil {
-			return address{}, a.wrap("read the redis URL", err)
+			return address{}, unread(err)
 		}
 		fo.PoolSize = max(fo.PoolSize, poolSize)
 		fo.ContextTimeoutEnabled = true
@@ -94,7 +101,7 @@ func parse(raw string) (address, error) {
 	case query.Has("addr"):
 		co, err := redis.ParseClusterURL(raw)
 		if err != nil {
-			return address{}, a.wrap("read the redis URL", err)
+			return address{}, unread(err)
 		}
 		co.PoolSize = max(co.PoolSize, poolSize)
 		co.ContextTimeoutEnabled = true
@@ -112,7 +119,7 @@ func parse(raw string) (address, error) {
 	default:
 		so, err := redis.ParseURL(raw)
 		if err != nil {
-			return address{}, a.wrap("read the redis URL", err)
+			return address{}, unread(err)
 		}
 		a.show = so.Addr
 		so.PoolSize = max(so.PoolSize, poolSize)

@@ -35,7 +35,10 @@ code.
 
 Workers join with: evalfarm worker --redis URL --blobs http://ADDR. They show a
 token, which is read from --token-file or $EVALFARM_TOKEN; without either, one
-is made and kept in the state folder.`,
+is made and kept in the state folder.
+
+What no flag says is read from the environment and farm.yaml: evalfarm config
+explain.`,
 		Args: args(0, -1, "suites"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -104,7 +107,7 @@ type scheduling struct {
 func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error {
 	switch runs := len(args) + len(f.resume); {
 	case f.redis == "":
-		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share")
+		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share, as a flag or in farm.yaml")
 	case f.term < time.Second:
 		return usage("", "--leader-lease wants a second at least")
 	case runs == 0:
@@ -228,6 +231,10 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if err != nil {
 		return err
 	}
+	keep, err := c.retention()
+	if err != nil {
+		return err
+	}
 	worst := eval.ExitOK
 	var failed error
 	conclude := func(summary eval.Summary) {
@@ -254,7 +261,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if len(live) > 0 {
 		err = app.Schedule(ctx, app.SchedulerConfig{
 			Config: conf, Listener: listener, Token: token,
-			Done: conclude,
+			Keep: keep, Done: conclude,
 		}, s, live)
 	}
 	if errors.Is(err, app.ErrStopped) {

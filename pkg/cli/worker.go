@@ -20,11 +20,14 @@ rest, the second ends at once.
 
 The worker shows the scheduler the farm's token, from --token-file,
 $EVALFARM_TOKEN or the state folder. Secrets of suites are read from the
-worker's own environment: NAME, or the file named by NAME_FILE.`,
+worker's own environment: NAME, or the file named by NAME_FILE.
+
+What no flag says is read from the environment and farm.yaml: evalfarm config
+explain.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.redis == "" || blobs == "" {
-				return usage("evalfarm worker --redis redis://127.0.0.1:6379 --blobs http://127.0.0.1:8090", "worker wants --redis and --blobs, the addresses that the scheduler uses and serves")
+				return usage("evalfarm worker --redis redis://127.0.0.1:6379 --blobs http://127.0.0.1:8090", "worker wants --redis and --blobs, the addresses that the scheduler uses and serves, as flags or in farm.yaml")
 			}
 			conf, err := f.config(c)
 			if err != nil {

@@ -6,6 +6,9 @@ import "time"
 // URL to reach, never both. Its strings may hold ${{ secrets.NAME }}
 // references, which only the worker resolves.
 type Server struct {
+	// Registered is the name under which the farm's operator has registered it. Empty
+	// means that the suite, or the command line, says what runs.
+	Registered string `json:"registered,omitempty"`
 	// Command is the argument vector of a stdio server. "evalfarm" as its first
 	// word means the running executable. In a container it is what is given to the
 	// image, and may be empty.

@@ -93,9 +93,6 @@ type (
 	sum      int
 )
 
-// Positive is a whole number from 1.
-type Positive = positive
-
 func (p *positive) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	*p = positive(wholeFrom(d, n, 1, most))
 }
@@ -111,6 +108,9 @@ func (p *natural) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 func (s *sum) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	*s = sum(wholeFrom(d, n, 1, mostSum))
 }
+
+// Positive is a whole number from 1, as suites and farm files write it.
+type Positive = positive
 
 // most bounds every whole number of a suite but sums over a run, so that products
 // of them fit.
@@ -206,6 +206,9 @@ func millionths(d *strictyaml.Decoder, n *strictyaml.Node, least int64, bound fl
 	}
 	return exact.Num().Int64()
 }
+
+// Duration is a time as suites and farm files write it.
+type Duration = duration
 
 // duration is written as Go writes it: 90s, 2m, 1h30m.
 type duration time.Duration
