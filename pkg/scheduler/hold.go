@@ -70,7 +70,7 @@ func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
 // from being kept: models that nobody knows the price of, and trials that nothing
 // bounds.
 func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
-	money := run.Budget.MicroUSD > 0 || run.DayMicroUSD > 0
+	money := run.CapsMoney()
 	var problems []string
 	seen := map[string]bool{}
 	report := func(problem string) {

@@ -100,9 +100,10 @@ type bounds []bound
 // ledgers only for caps that are set.
 func boundsOf(ctx context.Context, tx *sql.Tx, head string, now time.Time) (bounds, error) {
 	var budget eval.Budget
-	var day int64
-	err := tx.QueryRowContext(ctx, `SELECT budget_microusd, budget_tokens, day_microusd FROM runs WHERE id = ?`, head).
-		Scan(&budget.MicroUSD, &budget.Tokens, &day)
+	var day, ofSchedule int64
+	var schedule string
+	err := tx.QueryRowContext(ctx, `SELECT budget_microusd, budget_tokens, day_microusd, schedule, schedule_microusd FROM runs WHERE id = ?`, head).
+		Scan(&budget.MicroUSD, &budget.Tokens, &day, &schedule, &ofSchedule)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", head, missing(err))
 	}
@@ -126,6 +127,13 @@ func boundsOf(ctx context.Context, tx *sql.Tx, head string, now time.Time) (boun
 			SELECT (SELECT coalesce(sum(microusd), 0) FROM days WHERE day = ?),
 				(SELECT coalesce(sum(held_microusd), 0) FROM runs WHERE held_microusd > 0)`, date(now)).Scan(&b.gone, &b.held)
 		if err != nil {
+			return nil, err
+		}
+		bs = append(bs, b)
+	}
+	if ofSchedule > 0 {
+		b := bound{name: eval.ShortOfScheduleMoney, max: ofSchedule, of: microUSD}
+		if b.gone, b.held, err = takenBy(ctx, tx, schedule); err != nil {
 			return nil, err
 		}
 		bs = append(bs, b)

@@ -15,14 +15,15 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, schedule, schedule_microusd`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
 	var created, finished int64
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
-		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short)
+		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short,
+		&r.Schedule, &r.ScheduleMicroUSD)
 	r.Created, r.Finished = moment(created), moment(finished)
 	return r, err
 }
@@ -54,14 +55,15 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 	if err := bearable(r.Budget); err != nil {
 		return err
 	}
-	if r.DayMicroUSD < 0 {
-		return errors.New("a day's cap cannot be negative")
+	if r.DayMicroUSD < 0 || r.ScheduleMicroUSD < 0 {
+		return errors.New("the cap of a day or a schedule cannot be negative")
 	}
 	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
-		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short)
+		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short,
+		r.Schedule, r.ScheduleMicroUSD)
 	if err != nil {
 		return err
 	}
@@ -150,9 +152,9 @@ func (db *DB) Run(ctx context.Context, id string) (eval.Run, error) {
 func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
 	rs, err := readAll(ctx, db.read, scanRun, `
 		SELECT `+runColumns+` FROM runs
-		WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
+		WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5)
 		ORDER BY created DESC, id DESC LIMIT ?4`,
-		f.Suite, f.Prefix, f.Unfinished, limit(f.Limit))
+		f.Suite, f.Prefix, f.Unfinished, limit(f.Limit), f.Schedule)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
