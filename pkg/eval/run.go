@@ -21,8 +21,13 @@ type Run struct {
 	// MaxLost is how many lost claims do.
 	Attempts int `json:"attempts"`
 	MaxLost  int `json:"max_lost"`
-	// Priority weighs the run against others on the same farm; 1 is usual.
+	// Priority weighs the run against others of its tenant; 1 is usual.
 	Priority int `json:"priority"`
+	// Tenant on whose account the run is: its share of a farm. Empty is that of all
+	// runs that name none.
+	Tenant string `json:"tenant,omitempty"`
+	// Carrier is who is to carry the run out.
+	Carrier Carrier `json:"carrier,omitempty"`
 	// Grading is the id of the grading whose scores count, if the run has judge
 	// checks. Parent is set for a grading: the run that it scores. A grading is
 	// kept and carried out like a run, with an ordinal for each trial that it
@@ -67,6 +72,17 @@ func (r Run) Hold(a Amount) Amount {
 	}
 	return a
 }
+
+// A Carrier carries runs out.
+type Carrier string
+
+const (
+	// CarrierProcess is the process that made the run, or one that resumes it. Empty
+	// is the same.
+	CarrierProcess Carrier = "process"
+	// CarrierService is whichever scheduler leads the farm.
+	CarrierService Carrier = "service"
+)
 
 // A RunState says where a run is. It moves forward only, but for retry, which
 // takes a done run back to running.

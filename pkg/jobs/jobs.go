@@ -111,7 +111,8 @@ type Queue interface {
 	Control(ctx context.Context, run string, c eval.Control) error
 	// Slots is the number of trials that the living workers can carry out at once.
 	Slots(ctx context.Context) (int, error)
-	// Forget drops all that the queue remembers of a run.
+	// Forget drops all that the queue remembers of a run that is over. Deliveries of
+	// it that come late are dropped too, until Control says what is wanted of it.
 	Forget(ctx context.Context, run string) error
 	// Activities lists what the living workers' attempts are doing, as far as they
 	// have told.

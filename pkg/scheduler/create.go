@@ -44,7 +44,12 @@ type Request struct {
 	Rounds int
 	// Attempts and MaxLost; zero means 3 and 10.
 	Attempts, MaxLost int
-	Priority          int
+	// Priority weighs the run against others of its Tenant; zero means 1.
+	Priority int
+	Tenant   string
+	// Carrier is who is to carry the run out; empty means the process that creates
+	// it.
+	Carrier eval.Carrier
 }
 
 // A Creator stores new runs.
@@ -62,6 +67,7 @@ func Create(ctx context.Context, s Creator, req Request) (eval.Run, error) {
 	var gradings []eval.Run
 	if _, there := judges(req.Suite.Suite.Cases); there {
 		g, header := grading(run, snap, 1, eval.Grading{})
+		g.Carrier = run.Carrier
 		run.Grading = g.ID
 		gradings, blobs = append(gradings, g), append(blobs, header)
 	}
@@ -114,8 +120,8 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		ID: cmp.Or(req.ID, newRunID(now)), Suite: snap.Suite, SuiteHash: snap.SuiteHash, SuitePath: loaded.Path,
 		State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256,
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
-		Priority: or(req.Priority, 1), Budget: budget, DayMicroUSD: req.DayMicroUSD, Created: now.UTC(),
-		Schedule: req.Schedule, ScheduleMicroUSD: req.ScheduleMicroUSD,
+		Priority: or(req.Priority, 1), Tenant: req.Tenant, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Created: now.UTC(),
+		Budget: budget, DayMicroUSD: req.DayMicroUSD, Schedule: req.Schedule, ScheduleMicroUSD: req.ScheduleMicroUSD,
 	}
 	if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
 		return eval.Run{}, eval.Snapshot{}, nil, err

@@ -155,13 +155,19 @@ func (s *Scheduler) dispatch(ctx context.Context, b *batch) error {
 		b.taken[i].Hold, b.marks[i].Hold = hold, hold
 	}
 	if r.run.State == eval.RunQueued {
-		if err := s.store.SetState(ctx, r.run.ID, eval.RunRunning); err != nil {
+		switch err := s.store.SetState(ctx, r.run.ID, eval.RunRunning); {
+		case errors.Is(err, store.ErrDone):
+			return nil
+		case err != nil:
 			return fmt.Errorf("start: %w", err)
 		}
 		r.run.State = eval.RunRunning
 	}
 	written, err := s.store.Dispatch(ctx, r.run.ID, b.marks)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrDone):
+		return nil // somebody else has ended it, which is seen in a moment
+	case err != nil:
 		return fmt.Errorf("mark trials: %w", err)
 	}
 	r.short, r.final = written.Short, written.Final
@@ -172,11 +178,30 @@ func (s *Scheduler) dispatch(ctx context.Context, b *batch) error {
 	// Known before it is in the queue, because its record may be back at once.
 	r.mu.Lock()
 	r.run.Cursor = b.marks[len(b.marks)-1].Cursor
+	if len(written.Moot) > 0 {
+		// Another scheduler was there before, and what came of it is in the store. Put
+		// into the queue, it could be carried out again.
+		b.taken = without(b.taken, written.Moot)
+		r.audited = time.Time{}
+	}
 	for _, t := range b.taken {
 		r.outstanding[t.Ordinal] = t
 	}
 	r.mu.Unlock()
 	return s.enqueue(ctx, r, b.taken)
+}
+
+// without leaves out trials by their indexes, which rise.
+func without(ts []store.Trial, moot []int) []store.Trial {
+	var kept []store.Trial
+	for i, t := range ts {
+		if len(moot) > 0 && moot[0] == i {
+			moot = moot[1:]
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
 }
 
 // marks are those with which trials were dispatched.

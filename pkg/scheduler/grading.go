@@ -47,7 +47,7 @@ func grading(run eval.Run, snap eval.Snapshot, n int, how eval.Grading) (eval.Ru
 	return eval.Run{
 		ID: fmt.Sprintf("%s.g%d", run.ID, n), Parent: run.ID, Suite: run.Suite, SuiteHash: run.SuiteHash, SuitePath: run.SuitePath,
 		State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256, Trials: run.Trials,
-		Attempts: run.Attempts, MaxLost: run.MaxLost, Priority: run.Priority, Created: run.Created,
+		Attempts: run.Attempts, MaxLost: run.MaxLost, Priority: run.Priority, Tenant: run.Tenant, Carrier: eval.CarrierProcess, Created: run.Created,
 	}, header
 }
 

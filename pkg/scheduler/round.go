@@ -105,7 +105,7 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 		// What a person wants of a run, its grading follows.
 		var of eval.Run
 		of, err = s.store.Run(ctx, now.Parent)
-		now.Control = of.Control
+		now.Control, now.Budget = of.Control, of.Budget
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -116,13 +116,41 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 		// Somebody else has ended it, such as a cancel that took us for dead.
 		return r.giveUp(fmt.Errorf("run %s was ended by another process: %s", r.run.ID, now.Outcome))
 	}
-	if now.Control == r.run.Control {
+	if r.run.Parent == "" || r.judged != nil {
+		r.run.Budget = now.Budget // it may have been raised
+	}
+	r.mu.Lock()
+	r.run.Cursor = max(r.run.Cursor, now.Cursor) // another scheduler may have been at it
+	r.mu.Unlock()
+	if now.Control != r.run.Control {
+		if err := r.queue.Control(ctx, r.run.ID, now.Control); err != nil {
+			return away("pass on control "+string(now.Control), err)
+		}
+		r.run.Control = now.Control
+	}
+	return s.stand(ctx, r, now.State)
+}
+
+// stand lets a run's state show whether it is paused.
+func (s *Scheduler) stand(ctx context.Context, r *running, state eval.RunState) error {
+	r.run.State = state
+	switch {
+	case r.run.Parent != "": // its run shows it
+		return nil
+	case r.run.Control == eval.ControlPause && (state == eval.RunQueued || state == eval.RunRunning):
+		state = eval.RunPaused
+	case r.run.Control == eval.ControlRun && state == eval.RunPaused:
+		state = eval.RunRunning
+	default:
 		return nil
 	}
-	if err := r.queue.Control(ctx, r.run.ID, now.Control); err != nil {
-		return away("pass on control "+string(now.Control), err)
+	switch err := s.store.SetState(ctx, r.run.ID, state); {
+	case errors.Is(err, store.ErrDone): // seen in a moment
+		return nil
+	case err != nil:
+		return fmt.Errorf("show that it is %s: %w", state, err)
 	}
-	r.run.Control = now.Control
+	r.run.State = state
 	return nil
 }
 

@@ -78,7 +78,9 @@ type lane struct {
 }
 
 // running is the scheduler's copy of a run that it keeps moving. Only the
-// goroutine of Run touches it, but for done and the fields under the mutex.
+// goroutine of Run touches it, but for done and the fields under the mutex. Another
+// scheduler may move the same run, after a long pause of one of them: then each
+// writes only what the store takes, and puts into the queue only what is out.
 type running struct {
 	run      eval.Run
 	snapshot eval.Snapshot
@@ -276,11 +278,13 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 			return nil, away("forget", err)
 		}
 	}
-	if err := s.reload(ctx, r); err != nil {
-		return nil, err
-	}
+	// The run may have been done before, so that all of it is dropped until now. It is
+	// read after that is taken back: should it be done in between, nothing of it is out.
 	if err := r.queue.Control(ctx, id, run.Control); err != nil {
 		return nil, away("control", err)
+	}
+	if err := s.reload(ctx, r); err != nil {
+		return nil, err
 	}
 	if run.Capped() {
 		// Whether the queue has lost an attempt or a worker has it, the audit finds out.

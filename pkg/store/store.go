@@ -22,8 +22,12 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
-// ErrNotFound is returned for a run, a blob or a trial that does not exist.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound is returned for a run, a blob or a trial that does not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrDone is returned when something is to begin of a run that is done.
+	ErrDone = errors.New("the run is done")
+)
 
 // A TrialState says where a trial stands that has been dispatched at least
 // once. Trials never dispatched have no row.
@@ -146,6 +150,9 @@ type Mark struct {
 type Marked struct {
 	// Marks is how many were written, from the first.
 	Marks int
+	// Moot lists, by their index, those among them whose attempt is not out now: a
+	// result stands, or a later attempt is the current one.
+	Moot []int
 	// Short is what the next mark's hold did not fit; empty if all were written.
 	Short eval.Shortage
 	// Final is true when that hold would not fit either if all that is held now
@@ -166,6 +173,7 @@ type Store interface {
 	Results
 	Baselines
 	Schedules
+	Leases
 
 	// Collect deletes done runs that finished before a time and are no baseline,
 	// blobs that nothing refers to, and firings that were decided before it. With dryRun it only counts.
@@ -219,6 +227,10 @@ type Runs interface {
 	// ListRuns returns runs without gradings; Gradings those of one run, oldest
 	// first.
 	ListRuns(ctx context.Context, f RunFilter) ([]eval.Run, error)
+	// ServiceRuns returns the ids of the runs that a service is to carry out and that
+	// are not done, oldest first, without gradings. It is asked for every second, and
+	// costs nothing for runs that are done.
+	ServiceRuns(ctx context.Context) ([]string, error)
 	Gradings(ctx context.Context, run string) ([]eval.Run, error)
 	// SetState moves a run to a state, and adds an event. A grading that is
 	// finalizing has come to its end and becomes its run's current one.
@@ -251,7 +263,8 @@ type Trials interface {
 	// stored today and what all runs of the store hold, and its ScheduleMicroUSD, which
 	// counts what all runs of its Schedule have ever taken. A hold of nothing always
 	// fits. A mark of an attempt that is out already, or that has been overtaken,
-	// changes nothing and counts as written. The cursor never moves back.
+	// changes nothing and counts as written. The cursor never moves back. Of a run
+	// that is done nothing is dispatched: that is ErrDone.
 	//
 	// Nobody else's dispatch comes between the look at the caps and the marks, of
 	// this process or of another one.

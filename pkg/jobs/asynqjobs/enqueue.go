@@ -155,7 +155,13 @@ func (q *Queue) Forget(ctx context.Context, run string) error {
 			}
 		}
 	}
-	err = q.client.Del(ctx, q.keys.claims(run), q.keys.current(run), q.keys.done(run), q.keys.control(run)).Err()
+	// A scheduler that was frozen may enqueue what it had in its hands when the run
+	// ended, and nobody would know that it has been carried out.
+	_, err = q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Set(ctx, q.keys.control(run), string(eval.ControlCancel), keep*time.Second)
+		p.Del(ctx, q.keys.claims(run), q.keys.current(run), q.keys.done(run))
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("forget run %s: %w", run, err)
 	}

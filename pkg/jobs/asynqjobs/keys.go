@@ -31,7 +31,8 @@ func (k keys) current(run string) string { return k.global("current:" + run) }
 // trials are 125 KB.
 func (k keys) done(run string) string { return k.global("done:" + run) }
 
-// control is a STRING, absent when the run may run.
+// control is a STRING, absent when the run may run; "cancel" for a while after it
+// was forgotten.
 func (k keys) control(run string) string { return k.global("control:" + run) }
 
 // What follows is asynq's own. Reading it beats asking its inspector, which

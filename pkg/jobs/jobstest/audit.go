@@ -113,7 +113,10 @@ func forgets(t *testing.T, b *bench) {
 	if n := l.len(); n != 1 {
 		t.Errorf("deliveries: got %v, want only that of the other run", l.all())
 	}
-	// As new.
+	// What comes late is dropped, and what is wanted again is as new.
+	b.must(b.farm.Enqueue(b.ctx, js[:1]))
+	b.claim(b.farm, claim(js[0], "u5"), jobs.Dropped)
+	b.must(b.farm.Control(b.ctx, run, eval.ControlRun))
 	for _, j := range js {
 		b.claim(b.farm, claim(j, "u5"), jobs.Granted)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 )
 
@@ -85,6 +86,9 @@ func model(t *testing.T, b *bench) {
 					t.Skip()
 				}
 				if err := b.farm.Forget(b.ctx, m.run); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.farm.Control(b.ctx, m.run, eval.ControlRun); err != nil {
 					t.Fatal(err)
 				}
 				m.newest, m.holder, m.done = 1, map[int]string{}, map[int]bool{}

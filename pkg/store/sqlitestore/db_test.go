@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -264,7 +265,7 @@ func TestMigrateLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := db.Dispatch(t.Context(), "capped", []store.Mark{{Attempt: 1, Hold: eval.Amount{MicroUSD: 6}}})
-	if err != nil || d != (store.Marked{Short: eval.ShortOfDayMoney}) {
+	if err != nil || !reflect.DeepEqual(d, store.Marked{Short: eval.ShortOfDayMoney}) {
 		t.Errorf("got %+v, %v for more than the old run left of the day, want it short", d, err)
 	}
 }

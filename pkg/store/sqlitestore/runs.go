@@ -15,14 +15,14 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short, schedule, schedule_microusd`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
 	var created, finished int64
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
-		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short,
+		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant,
 		&r.Schedule, &r.ScheduleMicroUSD)
 	r.Created, r.Finished = moment(created), moment(finished)
 	return r, err
@@ -59,10 +59,10 @@ func createRun(ctx context.Context, b *batch, r eval.Run, blobs []eval.Blob) err
 		return errors.New("the cap of a day or a schedule cannot be negative")
 	}
 	res, err := b.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
-		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short,
+		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant,
 		r.Schedule, r.ScheduleMicroUSD)
 	if err != nil {
 		return err
@@ -161,6 +161,19 @@ func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, erro
 	return rs, nil
 }
 
+// ServiceRuns returns the ids of the runs that a service is to carry out and that
+// are not done, oldest first.
+func (db *DB) ServiceRuns(ctx context.Context) ([]string, error) {
+	ids, err := readAll(ctx, db.read, func(row scanner) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT id FROM runs INDEXED BY runs_service WHERE carrier = 'service' AND state <> 'done' AND parent = '' ORDER BY created, id`)
+	if err != nil {
+		return nil, fmt.Errorf("list runs of the service: %w", err)
+	}
+	return ids, nil
+}
+
 // limit is a LIMIT for SQLite, where a negative one means none.
 func limit(n int) int {
 	if n <= 0 {
@@ -182,7 +195,7 @@ func (db *DB) SetState(ctx context.Context, run string, s eval.RunState) error {
 		case old == s:
 			return nil
 		case old == eval.RunDone:
-			return errors.New("the run is done")
+			return store.ErrDone
 		case s == eval.RunDone:
 			return errors.New("a run becomes done by Finish only")
 		case s == eval.RunFinalizing && parent != "":

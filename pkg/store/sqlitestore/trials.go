@@ -38,9 +38,13 @@ func (db *DB) Dispatch(ctx context.Context, run string, marks []store.Mark) (sto
 func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now time.Time) (d store.Marked, err error) {
 	var trials int
 	var head string
-	err = b.tx.QueryRowContext(ctx, `SELECT trials, coalesce(nullif(parent, ''), id) FROM runs WHERE id = ?`, run).Scan(&trials, &head)
+	var state eval.RunState
+	err = b.tx.QueryRowContext(ctx, `SELECT trials, coalesce(nullif(parent, ''), id), state FROM runs WHERE id = ?`, run).Scan(&trials, &head, &state)
 	if err != nil {
 		return d, missing(err)
+	}
+	if state == eval.RunDone {
+		return d, store.ErrDone
 	}
 	for _, m := range marks {
 		if m.Ordinal < 0 || m.Ordinal >= trials {
@@ -56,7 +60,7 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now
 	}
 	var held eval.Amount
 	cursor := 0
-	for _, m := range marks {
+	for i, m := range marks {
 		var written bool
 		if short, final := caps.short(m.Hold); short == "" {
 			written, err = mark(ctx, b, run, m)
@@ -73,6 +77,10 @@ func dispatch(ctx context.Context, b *batch, run string, marks []store.Mark, now
 		if written {
 			held = held.Add(m.Hold)
 			caps.take(m.Hold)
+		} else if out, err := isOut(ctx, b, run, m); err != nil {
+			return d, err
+		} else if !out {
+			d.Moot = append(d.Moot, i)
 		}
 		d.Marks++
 		cursor = max(cursor, m.Cursor)
@@ -103,6 +111,14 @@ func moot(ctx context.Context, b *batch, run string, m store.Mark) (moot bool, e
 		SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND ordinal = ? AND NOT (state = 'waiting' AND attempt = ?))`,
 		run, m.Ordinal, m.Attempt).Scan(&moot)
 	return moot, err
+}
+
+// isOut says whether a mark's attempt is out.
+func isOut(ctx context.Context, b *batch, run string, m store.Mark) (out bool, err error) {
+	err = b.queryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND ordinal = ? AND attempt = ? AND state = 'dispatched' AND NOT reported)`,
+		run, m.Ordinal, m.Attempt).Scan(&out)
+	return out, err
 }
 
 // TakeBack undoes marks whose attempts nobody has begun. The same attempt waits

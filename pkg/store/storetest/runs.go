@@ -13,6 +13,7 @@ import (
 func testRunRoundTrip(t *testing.T, s store.Store) {
 	r, blobs := newRun("r-20260301-aaaaaa", 5)
 	r.State, r.Control, r.Cursor, r.Priority = eval.RunPaused, eval.ControlPause, 4, 7
+	r.Tenant, r.Carrier = "ci", eval.CarrierService
 	r.Outcome, r.Verdict, r.ExitCode = eval.OutcomeInterrupted, eval.RunInconclusive, 4
 	r.Summary, r.Finished = strings.Repeat("ab", 32), when.Add(time.Hour)
 	r.Budget, r.DayMicroUSD, r.Short = eval.Budget{MicroUSD: 5_000_000, Tokens: 1 << 40, Time: time.Hour}, 7, eval.ShortOfTime
@@ -83,6 +84,32 @@ func testCreateNeedsBlobs(t *testing.T, s store.Store) {
 	if err := s.CreateRun(t.Context(), r, nil); err != nil {
 		t.Errorf("got %v with every blob stored before, want the run", err)
 	}
+}
+
+func testServiceRuns(t *testing.T, s store.Store) {
+	list := func(want ...string) {
+		t.Helper()
+		got, err := s.ServiceRuns(t.Context())
+		must(t, err)
+		equal(t, "runs of the service", got, want)
+	}
+	list()
+	for i, id := range []string{"r-3", "r-2", "r-1"} {
+		r, blobs := newRun(id, 2)
+		r.Carrier, r.Created = eval.CarrierService, when.Add(time.Duration(i/2)*time.Second)
+		g := r
+		g.ID, g.Parent = id+".g1", id
+		r.Grading = g.ID
+		must(t, s.CreateRun(t.Context(), r, blobs, g))
+	}
+	create(t, s, "r-process", 2)
+	list("r-2", "r-3", "r-1")
+	must(t, s.SetState(t.Context(), "r-2", eval.RunPaused))
+	must(t, s.Finish(t.Context(), eval.Run{ID: "r-3", Outcome: eval.OutcomeRunCancelled}, blob.Pack([]byte("{}"))))
+	list("r-2", "r-1")
+	_, err := s.Retry(t.Context(), "r-3", []eval.Verdict{eval.Unfinished})
+	must(t, err)
+	list("r-2", "r-3", "r-1")
 }
 
 func testList(t *testing.T, s store.Store) {

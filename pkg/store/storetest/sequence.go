@@ -64,7 +64,12 @@ func (m *model) dispatch(t *rapid.T) {
 		n = m.attempt(t, i)
 	}
 	hold := eval.Amount{MicroUSD: rapid.Int64Range(0, 5).Draw(t, "hold"), Tokens: rapid.Int64Range(0, 5).Draw(t, "tokens")}
-	mark(t, m.s, m.run, store.Mark{Ordinal: i, Attempt: n, Hold: hold, Cursor: i + 1})
+	marks := []store.Mark{{Ordinal: i, Attempt: n, Hold: hold, Cursor: i + 1}}
+	if m.done {
+		expectDone(t, m.s, m.run, marks...)
+		return
+	}
+	mark(t, m.s, m.run, marks...)
 	tr := &m.trials[i]
 	if tr.Attempt == 0 || tr.State == store.Waiting && tr.Attempt == n {
 		tr.Attempt, tr.State, tr.Hold, tr.NotBefore = n, store.Dispatched, hold, time.Time{}

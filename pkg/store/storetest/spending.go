@@ -182,6 +182,11 @@ func (m *purse) current(t *rapid.T, run string, ordinal int) (int, store.TrialSt
 
 func (m *purse) dispatch(t *rapid.T) {
 	run := m.run(t)
+	if r, err := m.s.Run(t.Context(), run); err != nil || r.State == eval.RunDone {
+		must(t, err)
+		expectDone(t, m.s, run, store.Mark{Attempt: 1, Cursor: 1})
+		return
+	}
 	var marks []store.Mark
 	var want store.Marked
 	for _, o := range rapid.Permutation([]int{0, 1, 2}).Draw(t, "ordinals")[:rapid.IntRange(1, 3).Draw(t, "marks")] {

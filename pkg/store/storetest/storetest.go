@@ -33,9 +33,12 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Runs/CreateTwice", testCreateTwice},
 		{"Runs/CreateNeedsItsBlobs", testCreateNeedsBlobs},
 		{"Runs/List", testList},
+		{"Runs/Service", testServiceRuns},
 		{"Runs/State", testState},
 		{"Runs/Finish", testFinish},
 		{"Trials/Dispatch", testDispatch},
+		{"Trials/DispatchOverDone", testDispatchOverDone},
+		{"Trials/DispatchOvertaken", testDispatchOvertaken},
 		{"Trials/Next", testNext},
 		{"Trials/Release", testRelease},
 		{"Trials/RetryVerdicts", testRetryVerdicts},
@@ -99,6 +102,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/LateOnAnotherDay", testLateOnAnotherDay},
 		{"Ledger/CollectDays", testCollectDays},
 		{"Ledger/AnySpending", testAnySpending},
+		{"Leases", testLeases},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := &clock{at: when}
@@ -181,7 +185,16 @@ func mark(t tb, s store.Store, run string, marks ...store.Mark) {
 	t.Helper()
 	d, err := s.Dispatch(t.Context(), run, marks)
 	must(t, err)
+	d.Moot = nil
 	equal(t, "dispatched", d, store.Marked{Marks: len(marks)})
+}
+
+// expectDone wants a run to be done, so that nothing of it begins.
+func expectDone(t tb, s store.Store, run string, marks ...store.Mark) {
+	t.Helper()
+	if d, err := s.Dispatch(t.Context(), run, marks); !errors.Is(err, store.ErrDone) {
+		t.Errorf("dispatch of run %s, which is done: got %+v, %v, want ErrDone", run, d, err)
+	}
 }
 
 // record is what attempt n at a trial hands in.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -52,6 +53,39 @@ func testDispatch(t *testing.T, s store.Store) {
 	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 2, Hold: eval.Amount{MicroUSD: 30}})
 	equal(t, "outstanding after the next mark", outstanding(t, s, run1),
 		[]store.Trial{{Run: run1, Ordinal: 0, Attempt: 2, State: store.Dispatched, Hold: eval.Amount{MicroUSD: 30}}})
+}
+
+// A scheduler that wakes up after a run has ended begins nothing of it.
+func testDispatchOverDone(t *testing.T, s store.Store) {
+	create(t, s, run1, 2)
+	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 1, Cursor: 1})
+	must(t, s.Finish(t.Context(), eval.Run{ID: run1, Outcome: eval.OutcomeRunCancelled}, blob.Pack([]byte("{}"))))
+	before := outstanding(t, s, run1)
+	expectDone(t, s, run1, store.Mark{Ordinal: 1, Attempt: 1, Hold: eval.Amount{MicroUSD: 5}, Cursor: 2})
+	if err := s.SetState(t.Context(), run1, eval.RunRunning); !errors.Is(err, store.ErrDone) {
+		t.Errorf("state of a done run: got %v, want ErrDone", err)
+	}
+	equal(t, "outstanding", outstanding(t, s, run1), before)
+	l, err := s.Ledger(t.Context(), run1)
+	must(t, err)
+	equal(t, "held", l.Held, eval.Amount{})
+}
+
+// A scheduler whose view is old is told which of its marks say nothing.
+func testDispatchOvertaken(t *testing.T, s store.Store) {
+	create(t, s, run1, 6)
+	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1},
+		store.Mark{Ordinal: 2, Attempt: 1}, store.Mark{Ordinal: 3, Attempt: 1, Cursor: 4})
+	commit(t, s, record(run1, 0, 1, eval.Pass))
+	must(t, s.Next(t.Context(), run1, 1, 1, when))
+	commit(t, s, failed(2, 1, eval.AttemptFailed))
+	got, err := s.Dispatch(t.Context(), run1, []store.Mark{
+		{Ordinal: 0, Attempt: 1}, {Ordinal: 1, Attempt: 1}, {Ordinal: 2, Attempt: 1}, {Ordinal: 3, Attempt: 1}, {Ordinal: 4, Attempt: 1, Cursor: 5},
+	})
+	must(t, err)
+	// The first is done, the second and third have or want a later attempt; the fourth
+	// is out already, the fifth is now.
+	equal(t, "marked", got, store.Marked{Marks: 5, Moot: []int{0, 1, 2}})
 }
 
 func testNext(t *testing.T, s store.Store) {

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/evalfarm/evalfarm/pkg/blob/httpblob"
+	"github.com/evalfarm/evalfarm/pkg/broker"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/httpapi"
+	"github.com/evalfarm/evalfarm/pkg/jobs/asynqjobs"
+	"github.com/evalfarm/evalfarm/pkg/limit/redislimit"
+	"github.com/evalfarm/evalfarm/pkg/store"
+)
+
+// A ServiceConfig is what a scheduler that serves needs beside Config.
+type ServiceConfig struct {
+	Config
+	// Listener serves the API.
+	Listener net.Listener
+	// Token that workers must show.
+	Token string
+	// Term is how long the farm waits for a leader that is silent. Zero means 15 s.
+	Term time.Duration
+	// Led is told who leads from now on, and whether that is this process; Done what
+	// the runs came to that this one led to their ends. Both may be nil.
+	Led  func(holder string, us bool)
+	Done func(eval.Summary)
+}
+
+// Serve is a scheduler that stays: it carries out the runs that the store has for a
+// service, until ctx ends. All of them stay in the store then.
+//
+// Several may serve one store. Each serves the API, one leads: it moves the runs and
+// takes the results from the stream. The others stand by. What a leader does is
+// harmless when two do it, so that one which was frozen may wake up at any time.
+func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
+	b, err := broker.Open(ctx, c.Broker)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	us := workerID()
+	_, gate := newLimiter(c.Config, b, us)
+	candidate := candidate{leases: s, holder: us, term: cmp.Or(c.Term, 15*time.Second), log: c.logger(), told: func(holder string) {
+		if c.Led != nil {
+			c.Led(holder, holder == us)
+		}
+	}}
+	g, base := errgroup.WithContext(ctx)
+	g.Go(func() error { return settled(base, b.Run(base)) })
+	g.Go(func() error {
+		return serve(base, c.Listener, httpapi.New(httpapi.Options{
+			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: newQueues(c.Config, b, s.ID()).trials.Lease()},
+			Token: c.Token, Blobs: s, Logger: c.logger(),
+		}))
+	})
+	g.Go(func() error {
+		candidate.run(base, func(ctx context.Context) error { return c.lead(ctx, s, b, gate) })
+		return nil
+	})
+	err = g.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// lead does what a leader does until ctx ends. It begins with nothing: what an earlier
+// reign of this process knew is old.
+func (c ServiceConfig) lead(ctx context.Context, s store.Store, b *broker.Broker, gate *redislimit.Gate) error {
+	q := newQueues(c.Config, b, s.ID())
+	agg, sched := newScheduler(c.Config, s, q, gate, nil)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return settled(ctx, agg.Run(ctx)) })
+	g.Go(func() error { return settled(ctx, sched.Run(ctx)) })
+	g.Go(func() error { return settled(ctx, sched.Serve(ctx, c.Done)) })
+	for _, queue := range []*asynqjobs.Queue{q.trials, q.judging} {
+		g.Go(func() error {
+			return settled(ctx, queue.Receive(ctx, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
+		})
+	}
+	return g.Wait()
+}
