@@ -30,6 +30,8 @@ import (
 type Config struct {
 	// Home is the folder of the state: the store, locks, the farm's token.
 	Home string
+	// Store is the path of the file of the store. Empty means evalfarm.db in Home.
+	Store string
 	// Broker says which Redis to use.
 	Broker broker.Options
 	// Slots is how many trials run at once. Zero means four for each processor.
@@ -56,12 +58,17 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// StorePath is the path of the file of the store.
+func (c Config) StorePath() string {
+	return cmp.Or(c.Store, filepath.Join(c.Home, "evalfarm.db"))
+}
+
 // OpenStore opens the store of a home folder, making both if need be.
 func (c Config) OpenStore(ctx context.Context) (store.Store, error) {
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
-	return sqlitestore.Open(ctx, filepath.Join(c.Home, "evalfarm.db"))
+	return sqlitestore.Open(ctx, c.StorePath())
 }
 
 // Observer is told what happens, for progress. Its functions may be nil; they
@@ -102,11 +109,11 @@ func workerID() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:4])
 }
 
-// secret finds the value of a secret: the environment variable of its name, or
+// Secret finds the value of a secret: the environment variable of its name, or
 // the content of the file that NAME_FILE names. An empty one is none: that is how
 // build servers hand over secrets that they do not have. The error says what to
 // do.
-func (c Config) secret(name string) (string, error) {
+func (c Config) Secret(name string) (string, error) {
 	if v, ok := lookup(c.Environ, name); ok && v != "" {
 		return v, nil
 	}

@@ -124,7 +124,7 @@ func newQueues(c Config, b *broker.Broker, namespace string) queues {
 func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *limit.Limiter, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, obs Observer) []*worker.Worker {
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
-		Models: models(limiter), Secret: c.secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
+		Models: models(limiter), Secret: c.Secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
 	}
 	judging := o
 	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)

@@ -33,6 +33,8 @@ type SchedulerConfig struct {
 	Listener net.Listener
 	// Token that workers must show.
 	Token string
+	// Keep is how long done runs are kept. Zero means for ever.
+	Keep time.Duration
 	// Done is told the summary of each run, one after the other.
 	Done func(eval.Summary)
 }
@@ -74,6 +76,9 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 		g.Go(func() error {
 			return settled(base, queue.Receive(base, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
 		})
+	}
+	if c.Keep > 0 {
+		g.Go(func() error { return collect(base, s, c.Keep, c.logger()) })
 	}
 	g.Go(func() error {
 		return serve(base, c.Listener, httpapi.New(httpapi.Options{

@@ -68,7 +68,7 @@ func TestSecrets(t *testing.T) {
 		{"UNKNOWN", "", false},
 	}
 	for _, tt := range tests {
-		if got, err := c.secret(tt.name); got != tt.want || (err == nil) != tt.ok {
+		if got, err := c.Secret(tt.name); got != tt.want || (err == nil) != tt.ok {
 			t.Errorf("secret %s: got %q, %v; want %q, %t", tt.name, got, err, tt.want, tt.ok)
 		}
 	}

@@ -67,10 +67,16 @@ type command struct {
 	env      Env
 	color    string
 	farmFile string
+	store    string
 	verbose  bool
+	log      struct{ level, format string }
 	logLevel slog.LevelVar
-	// confirmFrom is the cost in micro-dollars from which farm.yaml wants a run to be
-	// confirmed; 0 is never.
+	// loaded is the farm file, once it has been looked for; nil if there is none.
+	loaded *loadedFarm
+	// warned is true when variables that mean nothing have been told of.
+	warned bool
+	// confirmFrom is the cost in micro-dollars from which the operator wants a run to
+	// be confirmed; 0 is never.
 	confirmFrom int64
 	// restore gives the terminal back as it was, for an end in a hurry.
 	restore atomic.Pointer[func()]
@@ -90,22 +96,25 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(cmd.CommandPath()+" --help", "%s", err)
 	})
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch c.color {
 		case "auto", "always", "never":
-			return nil
+			return c.settle(cmd)
 		default:
 			return usage("", "--color=%s: want auto, always or never", c.color)
 		}
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.color, "color", "auto", "colour: auto, always or never")
-	flags.StringVar(&c.farmFile, "config", "", "the farm's `FILE` of providers and budgets (default: $EVALFARM_CONFIG, else farm.yaml here or in the state folder)")
-	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
+	flags.StringVar(&c.farmFile, "config", "", "the farm `FILE` (default: $EVALFARM_CONFIG, else farm.yaml here or in the state folder)")
+	flags.StringVar(&c.store, "store", "", "the SQLite `FILE` with the runs and their results (default: evalfarm.db in the state folder)")
+	flags.StringVar(&c.log.level, "log-level", "error", "least `LEVEL` of what is logged to standard error: debug, info, warn or error")
+	flags.StringVar(&c.log.format, "log-format", "text", "`FORM` of the log: text or json")
+	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error, as --log-level debug")
 	root.AddCommand(
 		c.plan(), c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
 		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(),
-		c.validate(), c.schema(), c.suites(),
+		c.validate(), c.schema(), c.suites(), c.configure(),
 		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 	)
@@ -156,14 +165,20 @@ func (c *command) explain(ctx context.Context, err error) eval.ExitCode {
 	return code
 }
 
-// logger logs to standard error: warnings, or with --verbose all.
+// logger logs to standard error what is at least of the level that was asked for.
 func (c *command) logger() *slog.Logger {
 	level := slog.LevelError
 	if c.verbose {
 		level = slog.LevelDebug
+	} else if err := level.UnmarshalText([]byte(c.log.level)); err != nil {
+		level = slog.LevelError
 	}
 	c.logLevel.Set(level)
-	return slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: &c.logLevel}))
+	o := &slog.HandlerOptions{Level: &c.logLevel}
+	if c.log.format == "json" {
+		return slog.New(slog.NewJSONHandler(c.env.Stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(c.env.Stderr, o))
 }
 
 // colored says whether to colour an output that is a terminal or is none.
@@ -176,8 +191,12 @@ func (c *command) print(format string, args ...any) {
 
 // config is what every composition is given.
 func (c *command) config() app.Config {
+	path := c.store
+	if path != "" {
+		path = c.env.abs(path)
+	}
 	return app.Config{
-		Home: c.env.Home(), Environ: c.env.Environ, Self: c.env.Self,
+		Home: c.env.Home(), Store: path, Environ: c.env.Environ, Self: c.env.Self,
 		Guard:   []string{c.env.Self, guardName},
 		Version: version(), Logger: c.logger(),
 	}

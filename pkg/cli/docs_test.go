@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/evalfarm/evalfarm/pkg/farmfile"
 )
 
 // TestDocsHoldEveryCommand keeps docs/cli.md equal to what --help says.
@@ -24,10 +26,10 @@ func TestDocsHoldEveryCommand(t *testing.T) {
 		}
 	}
 	fmt.Fprintf(&b, "\n## Every command\n\n```text\n%s```\n", root.PersistentFlags().FlagUsages())
-	b.WriteString("\n## Environment\n\n| variable | meaning |\n|---|---|\n")
-	b.WriteString("| `EVALFARM_HOME` | the state folder; default `.evalfarm` beside the nearest `.git` or `go.mod`, else the user's state folder |\n")
-	b.WriteString("| `EVALFARM_CONFIG` | the farm file of `--config` |\n")
-	b.WriteString("| `EVALFARM_TOKEN` | the farm's token |\n")
+	b.WriteString("\n## Environment\n\nWhat is a flag or a key of the farm file too is in [farmfile.md](farmfile.md#settings), with its default.\n\n| variable | meaning |\n|---|---|\n")
+	for _, s := range farmfile.Settings() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", s.Variable, s.Meaning)
+	}
 	b.WriteString("| `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR_FORCE` | colours, when `--color` is auto |\n")
 	b.WriteString("| `NAME`, `NAME_FILE` | the value of `${{ secrets.NAME }}`, or the file that holds it |\n")
 

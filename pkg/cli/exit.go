@@ -22,9 +22,13 @@ func (e *codeError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 type usageError struct {
 	message string
 	hint    string
+	// cause may be nil.
+	cause error
 }
 
 func (e *usageError) Error() string { return e.message }
+
+func (e *usageError) Unwrap() error { return e.cause }
 
 func usage(hint, format string, args ...any) error {
 	return &usageError{message: fmt.Sprintf(format, args...), hint: hint}

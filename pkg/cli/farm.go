@@ -21,32 +21,65 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
-// farm reads the farm file: that of --config or $EVALFARM_CONFIG, else farm.yaml
-// in the working directory or the state folder. Without one it is nil.
+// A loadedFarm is the outcome of looking for the farm file.
+type loadedFarm struct {
+	file *farmfile.File
+	// path of the file as people know it; empty if there is none.
+	path string
+	// from is what said where it is.
+	from statement
+}
+
+// farm reads the farm file, once: that of --config or $EVALFARM_CONFIG, else
+// farm.yaml in the working directory or the state folder. Without one it is nil.
 func (c *command) farm() (*farmfile.File, error) {
-	named := c.farmFile
-	if env, ok := c.env.Lookup("EVALFARM_CONFIG"); named == "" && ok {
-		named = env
+	if c.loaded == nil {
+		found, err := c.findFarm()
+		if err != nil {
+			return nil, err
+		}
+		c.loaded = &found
+		if found.file != nil {
+			c.problems(found.file.Warnings)
+		}
 	}
-	candidates := []string{c.env.abs("farm.yaml"), filepath.Join(c.env.Home(), "farm.yaml")}
-	if named != "" {
-		candidates = []string{c.env.abs(named)}
+	return c.loaded.file, nil
+}
+
+func (c *command) findFarm() (loadedFarm, error) {
+	named, from := c.farmFile, statement{Text: c.farmFile, From: originFlag, Where: "--config"}
+	if env, ok := c.env.Lookup("EVALFARM_CONFIG"); named == "" && ok {
+		named, from = env, statement{Text: env, From: originEnvironment, Where: "$EVALFARM_CONFIG"}
+	}
+	candidates := []string{c.env.abs(named)}
+	if named == "" {
+		from = statement{From: originDefault}
+		candidates = []string{c.env.abs("farm.yaml"), filepath.Join(c.env.Home(), "farm.yaml")}
 	}
 	for _, path := range candidates {
-		f, err := farmfile.Load(path, farmfile.Options{LookupEnv: c.env.Lookup, Base: c.env.Dir})
-		if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
-			return nil, problems
-		}
+		f, err := c.loadFarm(path)
 		if errors.Is(err, os.ErrNotExist) && named == "" {
 			continue
 		}
 		if err != nil {
-			return nil, usage("", "--config: %s", err)
+			return loadedFarm{}, err
 		}
-		c.problems(f.Warnings)
-		return f, nil
+		from.Text = path
+		return loadedFarm{file: f, path: path, from: from}, nil
 	}
-	return nil, nil
+	return loadedFarm{from: from}, nil
+}
+
+// loadFarm reads one farm file. The error is one to show, or that there is none.
+func (c *command) loadFarm(path string) (*farmfile.File, error) {
+	f, err := farmfile.Load(path, farmfile.Options{LookupEnv: c.env.Lookup, Base: c.env.Dir})
+	if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
+		return nil, problems
+	}
+	if err != nil {
+		return nil, &usageError{message: fmt.Sprintf("--config: %s", err), cause: err}
+	}
+	return f, nil
 }
 
 // furnish gives the models of a suite what the farm says of them, and their prices

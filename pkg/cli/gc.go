@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evalfarm/evalfarm/pkg/farmfile"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -17,7 +18,9 @@ func (c *command) gc() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete old runs and what nothing refers to",
-		Args:  noArgs,
+		Long: `Delete the runs that ended longer ago than --keep, or than retention.runs of the
+farm file says, and the blobs that nothing refers to any more. Baselines stay.`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			age, err := parseAge(keep)
 			if err != nil {
@@ -37,9 +40,22 @@ func (c *command) gc() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&keep, "keep", "30d", "keep runs that ended less than this long ago, as in 30d or 12h")
+	cmd.Flags().StringVar(&keep, "keep", "30d", "keep runs that ended less than this `AGE` ago, as in 30d or 12h")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be deleted")
 	return cmd
+}
+
+// retention is how long the operator wants done runs to be kept; 0 is for ever.
+func (c *command) retention() (time.Duration, error) {
+	s, got, err := c.value("retention.runs")
+	if err != nil || got.From == originDefault {
+		return 0, err
+	}
+	v, err := s.Parse(got.Text)
+	if err != nil {
+		return 0, fmt.Errorf("read retention.runs: %w", err)
+	}
+	return time.Duration(*v.(*farmfile.Age)), nil
 }
 
 // parseAge reads a duration that may also be given in days.

@@ -39,6 +39,13 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 		Servers: f.servers, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup, Set: map[string]string{},
 		Rules: catalog.Rules(), Profiles: client.Profiles(),
 	}
+	farm, err := c.farm()
+	if err != nil {
+		return nil, err
+	}
+	if farm != nil {
+		o.Registered = farm.Servers
+	}
 	if f.with != "" {
 		o.With = c.env.abs(f.with)
 	}

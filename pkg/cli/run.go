@@ -210,10 +210,11 @@ func (c *command) request(ctx context.Context, loaded *suite.Loaded, f selecting
 		Suite: loaded, Selection: sel, Seed: seed, Git: gitState(ctx, loaded.Dir), Version: version(), Attempts: f.attempts,
 		Budget: budget, Prices: prices,
 	}
-	if farm != nil {
-		request.DayMicroUSD, c.confirmFrom = farm.DayMicroUSD, farm.ConfirmMicroUSD
+	if request.DayMicroUSD, err = c.microUSD("budgets.day_usd"); err != nil {
+		return scheduler.Request{}, err
 	}
-	return request, nil
+	c.confirmFrom, err = c.microUSD("confirm_usd")
+	return request, err
 }
 
 func knownPoint(s eval.Suite, name, value string) error {

@@ -154,6 +154,10 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if err != nil {
 		return err
 	}
+	keep, err := c.retention()
+	if err != nil {
+		return err
+	}
 	worst := eval.ExitOK
 	var failed error
 	conclude := func(summary eval.Summary) {
@@ -180,7 +184,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if len(live) > 0 {
 		err = app.Schedule(ctx, app.SchedulerConfig{
 			Config: conf, Listener: listener, Token: token,
-			Done: conclude,
+			Keep: keep, Done: conclude,
 		}, s, live)
 	}
 	if errors.Is(err, app.ErrStopped) {

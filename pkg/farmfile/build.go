@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,6 +17,8 @@ import (
 type build struct {
 	out *File
 	all []strictyaml.Problem
+	// dir is the folder that paths count from; empty leaves them.
+	dir string
 }
 
 func (b *build) report(pos strictyaml.Pos, message, hint string) {
@@ -23,10 +26,8 @@ func (b *build) report(pos strictyaml.Pos, message, hint string) {
 }
 
 func (b *build) file(f *farmFile) {
-	b.out.ConfirmMicroUSD = int64(f.ConfirmUSD)
-	if f.Budgets != nil {
-		b.out.DayMicroUSD = int64(f.Budgets.DayUSD)
-	}
+	b.values(f.Node())
+	b.servers(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
 		entry := f.Providers[name]
@@ -44,6 +45,51 @@ func (b *build) file(f *farmFile) {
 			b.report(f.Node().Place("providers", name), "two entries are for the same provider and address", fmt.Sprintf("the other one is %q", before))
 		}
 		named[key] = name
+	}
+}
+
+// values are the texts of the settings, which decoding has checked.
+func (b *build) values(at *strictyaml.Node) {
+	b.out.Values = map[string]Value{}
+	for _, s := range Settings() {
+		n := at.Get(strings.Split(s.Name, ".")...)
+		if !s.InFile || n == nil || n.Bad {
+			continue
+		}
+		text := n.Text
+		if s.Path && b.dir != "" && !filepath.IsAbs(text) && !secretRE.MatchString(text) {
+			text = filepath.Join(b.dir, text)
+		}
+		b.out.Values[s.Name] = Value{Text: text, Written: fmt.Sprintf("%s:%d:%d", n.File(), n.Line, n.Column)}
+	}
+}
+
+// servers that are registered. A worker on another machine has not the folder of
+// this file, nor that of a suite, so paths are whole.
+func (b *build) servers(f *farmFile) {
+	for _, name := range slices.Sorted(maps.Keys(f.Servers)) {
+		entry := f.Servers[name]
+		at := entry.Node()
+		if name == "" {
+			b.report(f.Node().Place("servers", name), "a server has a name", "suites use it as registered: NAME")
+		}
+		if at.Kind != strictyaml.Map {
+			continue // reported
+		}
+		b.all = append(b.all, entry.Problems()...)
+		if n := at.Get("cwd"); n != nil && !n.Bad && !filepath.IsAbs(entry.Cwd) {
+			b.report(n.Pos, "the working directory of a registered server is an absolute path", "workers on other machines start it")
+		}
+		if len(entry.Command) > 0 && strings.ContainsRune(entry.Command[0], filepath.Separator) && !filepath.IsAbs(entry.Command[0]) {
+			b.report(at.Get("command").Items[0].Pos, "the program of a registered server is a name on PATH or an absolute path", "workers on other machines start it")
+		}
+		if entry.Image != "" {
+			b.report(at.Place("image"), "servers in containers cannot be started yet", "")
+		}
+		if b.out.Servers == nil {
+			b.out.Servers = map[string]eval.Server{}
+		}
+		b.out.Servers[name] = entry.Server()
 	}
 }
 

@@ -7,15 +7,23 @@ import (
 
 // A File is what a farm.yaml says. Nil is that of a farm without one.
 type File struct {
+	// Values of the settings that the file has, by name. Their texts are good.
+	Values map[string]Value
+	// Servers that suites may use by these names.
+	Servers map[string]eval.Server
 	// Providers in the order of their names.
 	Providers []Provider
-	// DayMicroUSD bounds what all runs of a day spend. Zero means no bound.
-	DayMicroUSD int64
-	// ConfirmMicroUSD is the cost from which a run is confirmed before it starts.
-	// Zero means that the file does not say.
-	ConfirmMicroUSD int64
 	// Warnings do not keep the file from being used.
 	Warnings []strictyaml.Problem
+}
+
+// A Value is what a file says of one setting.
+type Value struct {
+	// Text as [Setting.Parse] reads it. A path of a file that was loaded from a folder
+	// is absolute; references to secrets are left.
+	Text string
+	// Written is the place of it: file:line:column.
+	Written string
 }
 
 // A Provider is how the models of one provider at one address are called.

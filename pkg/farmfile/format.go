@@ -11,11 +11,37 @@ import (
 // The structs of this file are the format of farm.yaml: [Parse] decodes into them,
 // and the schema for editors is made of them and of their comments.
 
-// An evalfarm farm file: how fast models may be called, with which keys, at which prices, and what may be spent.
+// An evalfarm farm file: how scheduler and workers are run, how fast models may be called, with which keys, at which prices, and what may be spent.
 type farmFile struct {
 	strictyaml.At
 	// Version of the format: 1.
 	Version version `yaml:"version" jsonschema:"enum=1"`
+	// The Redis that scheduler and workers share: redis://, rediss:// or unix://. A password is a reference to a secret.
+	Redis redisURL `yaml:"redis,omitempty"`
+	// The SQLite file with the runs and their results, relative to this file. Default: evalfarm.db in the state folder.
+	Store storePath `yaml:"store,omitempty"`
+	// Where the scheduler serves its API, as HOST:PORT. Default 127.0.0.1:8090.
+	Listen listenAddress `yaml:"listen,omitempty"`
+	// The scheduler's address as workers see it: http:// or https://.
+	Blobs blobsURL `yaml:"blobs,omitempty"`
+	// The file with the farm's token, relative to this file. Default: EVALFARM_TOKEN, else a file in the state folder.
+	TokenFile word `yaml:"token_file,omitempty"`
+	// Trials at once, of a worker or of a run in one process. Default: 4 for each processor.
+	Slots suite.Positive `yaml:"slots,omitempty"`
+	// Trials judged at once. Default: as many as slots.
+	JudgeSlots suite.Positive `yaml:"judge_slots,omitempty"`
+	// How long a worker may be silent before its trials are tried again. Default 45s.
+	Lease suite.Duration `yaml:"lease,omitempty"`
+	// How long running trials may go on after SIGTERM. Default: 30s for a worker, 10s for a run in one process.
+	Grace suite.Duration `yaml:"grace,omitempty"`
+	// Failures of the farm after which a trial is an error. Default 3.
+	Attempts suite.Positive `yaml:"attempts,omitempty"`
+	// What is logged, and how.
+	Log *logFile `yaml:"log,omitempty"`
+	// What is kept, and for how long.
+	Retention *retentionFile `yaml:"retention,omitempty"`
+	// MCP servers that suites use by their name, as registered: NAME.
+	Servers map[string]suite.ServerFile `yaml:"servers,omitempty"`
 	// How models are called, by a name of your own.
 	Providers map[string]entryFile `yaml:"providers,omitempty"`
 	// Bounds of what all runs spend.
@@ -46,6 +72,20 @@ type entryModelFile struct {
 	Rate *suite.RateFile `yaml:"rate,omitempty"`
 	// What it costs where a suite does not say so: free, 0, or a map. Default: what the price list says.
 	Price *suite.PriceFile `yaml:"price,omitempty"`
+}
+
+// What is logged, and how.
+type logFile struct {
+	// Least level of what is logged. Default error.
+	Level logLevel `yaml:"level,omitempty"`
+	// Form of the log: text or json. Default text.
+	Format logFormat `yaml:"format,omitempty"`
+}
+
+// What is kept, and for how long.
+type retentionFile struct {
+	// How long done runs are kept, as 30d or 720h. The scheduler deletes older ones once a day, never baselines. Default: all are kept.
+	Runs Age `yaml:"runs,omitempty"`
 }
 
 // Bounds of what all runs spend.

@@ -21,12 +21,19 @@ type Options struct {
 	// Base is a folder; problems name a file in it relative to it. Empty means that
 	// they name the file as Load was given it.
 	Base string
+	// Dir is the folder that paths in the file count from. Load takes that of the
+	// file; empty leaves them as they are written.
+	Dir string
 }
 
 // Load reads a farm file. The error is [os.ErrNotExist] when there is none, and a
 // [*suite.ProblemsError] when it is wrong.
 func Load(path string, opts Options) (*File, error) {
 	data, err := read(path)
+	if err != nil {
+		return nil, fmt.Errorf("load farm file: %w", err)
+	}
+	opts.Dir, err = filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("load farm file: %w", err)
 	}
@@ -45,11 +52,16 @@ func Parse(name string, data []byte, opts Options) (*File, error) {
 		all = append(all, suite.Evaluate(root, opts.LookupEnv)...)
 		var file farmFile
 		all = append(all, strictyaml.Decode(root, &file, strictyaml.Options{Free: "x-"})...)
-		b := &build{out: out, all: all}
+		b := &build{out: out, all: all, dir: opts.Dir}
 		b.file(&file)
 		all = b.all
 	}
 	strictyaml.Sort(all)
+	for i, p := range all {
+		if Mask(p.Source) != p.Source {
+			all[i] = suite.Secretive(p)
+		}
+	}
 	suite.Hide(all)
 	for _, p := range all {
 		if !p.Warning {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -162,16 +163,43 @@ func TestCommittedSchema(t *testing.T) {
 }
 
 func TestWhatAFileSays(t *testing.T) {
-	env := map[string]string{"GPU_HOST": "gpu-7"}
+	env := map[string]string{"GPU_HOST": "gpu-7", "WORKER_SLOTS": "16", "LEASE": "30s"}
 	got, err := farmfile.Load("testdata/good/everything.yaml", farmfile.Options{
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder, err := filepath.Abs("testdata/good")
+	if err != nil {
+		t.Fatal(err)
+	}
 	const dollar = 1_000_000 // a dollar for a million tokens
 	want := &farmfile.File{
-		DayMicroUSD: 200_000_000, ConfirmMicroUSD: 2_500_000,
+		Values: map[string]farmfile.Value{
+			"redis":           {Text: "redis://farm:${{ secrets.REDIS_PASSWORD }}@queue:6379/1", Written: "testdata/good/everything.yaml:4:8"},
+			"store":           {Text: filepath.Join(folder, "state/farm.db"), Written: "testdata/good/everything.yaml:5:8"},
+			"listen":          {Text: "0.0.0.0:8090", Written: "testdata/good/everything.yaml:6:9"},
+			"blobs":           {Text: "http://scheduler:8090", Written: "testdata/good/everything.yaml:7:8"},
+			"token_file":      {Text: "/run/secrets/token", Written: "testdata/good/everything.yaml:8:13"},
+			"slots":           {Text: "16", Written: "testdata/good/everything.yaml:9:8"},
+			"judge_slots":     {Text: "4", Written: "testdata/good/everything.yaml:10:14"},
+			"lease":           {Text: "30s", Written: "testdata/good/everything.yaml:11:8"},
+			"grace":           {Text: "2m", Written: "testdata/good/everything.yaml:12:8"},
+			"attempts":        {Text: "5", Written: "testdata/good/everything.yaml:13:11"},
+			"log.level":       {Text: "info", Written: "testdata/good/everything.yaml:14:14"},
+			"log.format":      {Text: "json", Written: "testdata/good/everything.yaml:14:28"},
+			"retention.runs":  {Text: "90d", Written: "testdata/good/everything.yaml:15:19"},
+			"budgets.day_usd": {Text: "200", Written: "testdata/good/everything.yaml:33:20"},
+			"confirm_usd":     {Text: "2.5", Written: "testdata/good/everything.yaml:34:14"},
+		},
+		Servers: map[string]eval.Server{
+			"desk-prod": {
+				Command: []string{"npx", "-y", "desk"}, Env: map[string]string{"KEY": "${{ secrets.DESK_KEY }}"}, Dir: "/srv/desk",
+				StartTimeout: time.Minute, Isolation: eval.IsolationShared, Revision: "7",
+			},
+			"search": {URL: "https://search.example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${{ secrets.SEARCH }}"}},
+		},
 		Providers: []farmfile.Provider{
 			{
 				Name: "anthropic", Provider: eval.ProviderAnthropic,

@@ -71,6 +71,10 @@ func badURL(address string) (message, hint string) {
 // notShown stands in the place of a line that nobody should see.
 const notShown = "(not shown)"
 
+// Secretive is a problem whose line nobody should see, since it holds a secret.
+// [Hide] extends it to the others of that line.
+func Secretive(p strictyaml.Problem) strictyaml.Problem { return secretive(p) }
+
 func secretive(p strictyaml.Problem) strictyaml.Problem {
 	p.Source, p.Column = notShown, 1
 	return p

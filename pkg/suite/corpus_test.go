@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
@@ -26,6 +28,9 @@ func options() suite.Options {
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		Rules:     []string{"input_schema_object", "descriptions"},
 		Profiles:  []string{"bare", "full"},
+		Registered: map[string]eval.Server{"desk-prod": {
+			Command: []string{"desk", "--prod"}, Env: map[string]string{"KEY": "${{ secrets.DESK }}"}, Revision: "7", StartTimeout: time.Minute,
+		}},
 	}
 }
 

@@ -64,8 +64,18 @@ type defaultsFile struct {
 	Tags []string `yaml:"tags,omitempty"`
 }
 
-// An MCP server: a command to start or a URL to reach.
+// An MCP server of a suite: a command to start, a URL to reach, or the name of one that the farm's operator has registered.
 type serverFile struct {
+	endpointFile
+	// Name under which the farm's operator has registered the server in farm.yaml, in the place of command or url and what goes with them.
+	Registered string `yaml:"registered,omitempty"`
+}
+
+// ServerFile is an MCP server as suites and farm files write it.
+type ServerFile = endpointFile
+
+// An MCP server: a command to start or a URL to reach.
+type endpointFile struct {
 	strictyaml.At
 	// Program and arguments of a stdio server; never run by a shell. "evalfarm" is this very program.
 	Command []string `yaml:"command,omitempty"`

@@ -1,5 +1,7 @@
 package suite
 
+import "github.com/evalfarm/evalfarm/pkg/eval"
+
 // Options change how a suite is loaded. The zero value loads the file alone,
 // with an empty environment.
 type Options struct {
@@ -18,6 +20,9 @@ type Options struct {
 	// LookupEnv gives the variables that ${{ env.NAME }} may refer to. Nil means
 	// that none is set.
 	LookupEnv func(name string) (string, bool)
+
+	// Registered are the servers that a suite may name without describing them.
+	Registered map[string]eval.Server
 
 	// Rules and Profiles are the names of the catalog rules and of the client
 	// profiles. Nil accepts any.

@@ -109,6 +109,9 @@ func (s *sum) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	*s = sum(wholeFrom(d, n, 1, mostSum))
 }
 
+// Positive is a whole number from 1, as suites and farm files write it.
+type Positive = positive
+
 // most bounds every whole number of a suite but sums over a run, so that products
 // of them fit.
 const (
@@ -203,6 +206,9 @@ func millionths(d *strictyaml.Decoder, n *strictyaml.Node, least int64, bound fl
 	}
 	return exact.Num().Int64()
 }
+
+// Duration is a time as suites and farm files write it.
+type Duration = duration
 
 // duration is written as Go writes it: 90s, 2m, 1h30m.
 type duration time.Duration

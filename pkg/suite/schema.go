@@ -30,6 +30,7 @@ func Schema() ([]byte, error) {
 	return schemaOf(suiteFile{}, "evalfarm suite", nil, func(s *jsonschema.Schema) {
 		exactlyOne(s.Definitions["case"], "prompt", "call", "read", "steps", "catalog")
 		exactlyOne(s.Definitions["step"], "call", "read")
+		s.Definitions["server"].Not = registeredAndMore()
 		exactlyOne(s.Definitions["check"], checkKinds()...)
 		turned := jsonschema.NewProperties()
 		turned.Set("not", &jsonschema.Schema{Type: "object", Description: "A check, turned around."})
@@ -96,6 +97,10 @@ func exactlyOne(s *jsonschema.Schema, keys ...string) {
 	}
 }
 
+// patterned is a text of another format than suites, which a regular expression
+// describes to editors.
+type patterned interface{ Pattern() string }
+
 // form is the schema of a type that decodes itself; nil leaves it to the
 // generator.
 func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
@@ -105,6 +110,9 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 			s.Enum = append(s.Enum, choice)
 		}
 		return orExpression(s)
+	}
+	if p, ok := reflect.TypeAssert[patterned](reflect.Zero(t)); ok {
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: p.Pattern()})
 	}
 	number := func(kind, least, most string) *jsonschema.Schema {
 		return orExpression(&jsonschema.Schema{Type: kind, Minimum: json.Number(least), Maximum: json.Number(most)})
@@ -216,6 +224,15 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return anyOf(form(r, reflect.TypeFor[rule]()), object(passRatesFile{}))
 	}
 	return nil
+}
+
+// registeredAndMore is a server that is registered and says what only others say.
+func registeredAndMore() *jsonschema.Schema {
+	s := together("registered")
+	for _, key := range endpointKeys() {
+		s.AnyOf = append(s.AnyOf, together(key))
+	}
+	return s
 }
 
 // anyPrice is that a price says some number.

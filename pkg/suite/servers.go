@@ -36,9 +36,20 @@ func (b *build) servers() {
 }
 
 func (b *build) server(f *serverFile) eval.Server {
+	if f.Node().Field("registered") != nil {
+		return b.registered(f)
+	}
+	out := f.Server()
+	out.Dir = b.cwd(f)
+	return out
+}
+
+// Server is the noun of a server that has no problems. Its working directory is
+// as it is written.
+func (f *endpointFile) Server() eval.Server {
 	return eval.Server{
 		Command: f.Command, URL: f.URL, Transport: eval.Transport(f.Transport), Headers: f.Headers, Env: f.Env,
-		Dir: b.cwd(f), Revision: f.Revision,
+		Dir: f.Cwd, Revision: f.Revision,
 		StartTimeout: f.StartTimeout.std(), CallTimeout: f.CallTimeout.std(), CloseTimeout: f.CloseTimeout.std(),
 		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Image: f.Image,
 	}
@@ -68,21 +79,33 @@ func (b *build) cwd(f *serverFile) string {
 
 // checkServer finds keys that do not go together.
 func (b *build) checkServer(f *serverFile) {
+	if f.Node().Field("registered") != nil {
+		b.checkRegistered(f)
+		return
+	}
+	b.all = append(b.all, f.Problems()...)
+	if f.Image != "" {
+		b.later(f.Node().Place("image"), "servers in containers cannot be started yet")
+	}
+}
+
+// Problems finds keys that do not go together.
+func (f *endpointFile) Problems() []strictyaml.Problem {
 	at := f.Node()
+	var p problems
 	switch command, address := at.Field("command"), at.Field("url"); {
 	case command == nil && address == nil:
-		b.report(at.Pos, "a server needs a command or a url", "")
-		return
+		p.report(at.Pos, "a server needs a command or a url", "")
+		return p.all
 	case command != nil && address != nil:
-		b.report(address.Key.Pos, "a server has a command or a url, not both", "")
-		return
+		p.report(address.Key.Pos, "a server has a command or a url, not both", "")
+		return p.all
 	case command != nil && (len(f.Command) == 0 || f.Command[0] == ""):
-		b.report(command.Value.Pos, "the command is empty", "a list: the program and its arguments")
+		p.report(command.Value.Pos, "the command is empty", "a list: the program and its arguments")
 	case address != nil:
-		b.checkURL(address.Value.Pos, f.URL)
-	}
-	if f.Image != "" {
-		b.later(at.Place("image"), "servers in containers cannot be started yet")
+		if message, hint := badURL(f.URL); message != "" {
+			p.report(address.Value.Pos, message, hint)
+		}
 	}
 	others, what := []string{"transport", "headers"}, "url"
 	if at.Field("url") != nil {
@@ -90,15 +113,10 @@ func (b *build) checkServer(f *serverFile) {
 	}
 	for _, key := range others {
 		if at.Field(key) != nil {
-			b.report(at.Place(key), fmt.Sprintf("%s is for servers with a %s", key, what), "")
+			p.report(at.Place(key), fmt.Sprintf("%s is for servers with a %s", key, what), "")
 		}
 	}
-}
-
-func (b *build) checkURL(pos strictyaml.Pos, address string) {
-	if message, hint := badURL(address); message != "" {
-		b.report(pos, message, hint)
-	}
+	return p.all
 }
 
 // namedRE matches NAME=VALUE.
