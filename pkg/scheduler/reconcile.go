@@ -14,7 +14,7 @@ import (
 // Reconcile makes the schedules of a store that come from a farm file those that the
 // file has now. Those that were added by command stay, but for one whose name the
 // file has too: it becomes that of the file.
-func Reconcile(ctx context.Context, s store.Schedules, of []eval.Schedule, now time.Time) error {
+func Reconcile(ctx context.Context, s store.Schedules, file string, of []eval.Schedule, now time.Time) error {
 	there, err := s.Schedules(ctx)
 	if err != nil {
 		return err
@@ -22,6 +22,7 @@ func Reconcile(ctx context.Context, s store.Schedules, of []eval.Schedule, now t
 	named := map[string]bool{}
 	for _, sched := range of {
 		named[sched.Name] = true
+		sched.File = file
 		if err := PutSchedule(ctx, s, sched, now); err != nil {
 			return err
 		}

@@ -487,14 +487,14 @@ func TestReconcile(t *testing.T) {
 		want string
 	}{
 		{[]eval.Schedule{
-			{Name: "nightly", Cron: "0 1 * * *", Timezone: "UTC", File: "farm.yaml"},
-			{Name: "new", Cron: "0 3 * * *", Timezone: "UTC", File: "farm.yaml"},
+			{Name: "nightly", Cron: "0 1 * * *", Timezone: "UTC"},
+			{Name: "new", Cron: "0 3 * * *", Timezone: "UTC"},
 		}, "by-command 01:00 false, new 03:00 false, nightly 01:00 true"},
-		{[]eval.Schedule{{Name: "new", Cron: "0 4 * * *", Timezone: "UTC", File: "farm.yaml", Paused: true}}, "by-command 01:00 false, new 04:00 true"},
+		{[]eval.Schedule{{Name: "new", Cron: "0 4 * * *", Timezone: "UTC", Paused: true}}, "by-command 01:00 false, new 04:00 true"},
 		{nil, "by-command 01:00 false"},
 	} {
 		for range 2 {
-			if err := scheduler.Reconcile(ctx, n.store, step.of, n.time()); err != nil {
+			if err := scheduler.Reconcile(ctx, n.store, "farm.yaml", step.of, n.time()); err != nil {
 				t.Fatal(err)
 			}
 			if got := names(); got != step.want {
@@ -502,7 +502,7 @@ func TestReconcile(t *testing.T) {
 			}
 		}
 	}
-	if err := scheduler.Reconcile(ctx, n.store, []eval.Schedule{{Name: "bad", Cron: "0 0 31 2 *", Timezone: "UTC"}}, n.time()); err == nil {
+	if err := scheduler.Reconcile(ctx, n.store, "farm.yaml", []eval.Schedule{{Name: "bad", Cron: "0 0 31 2 *", Timezone: "UTC"}}, n.time()); err == nil {
 		t.Error("got no error for a schedule that is never due")
 	}
 }
