@@ -27,6 +27,9 @@ the rest is unfinished. RUN defaults to the latest.`,
 				if err := s.SetControl(ctx, run.ID, eval.ControlCancel); err != nil {
 					return fmt.Errorf("cancel run %s: %w", run.ID, err)
 				}
+				if run.Carrier == eval.CarrierService {
+					return c.leave(ctx, nil, false, s, run, "is cancelled")
+				}
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					c.print("cancelling %s; process %d on %s ends it\n", run.ID, owner.PID, owner.Host)
 					return nil

@@ -24,17 +24,39 @@ import (
 // carrying holds the flags of every command that carries out a run here: run,
 // resume and retry.
 type carrying struct {
+	showing
 	slots    int
 	judges   int
 	broker   string
 	redis    string
 	lease    time.Duration
 	grace    time.Duration
-	progress string
 	failFast bool
+}
+
+// showing holds the flags of every command that shows a run until its end.
+type showing struct {
+	progress string
 	quiet    bool
 	json     bool
 	outputs  []string
+}
+
+func (f *showing) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, tty, plain or none")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdict, no progress")
+	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON document")
+	flags.StringArrayVarP(&f.outputs, "output", "o", nil, "also write a report: `FORMAT[=PATH]` with junit, json or jsonl; PATH - is standard output")
+}
+
+// check finds mistakes in the flags.
+func (f *showing) check(c *command) error {
+	if _, err := parseOutputs(f.outputs, f.json); err != nil {
+		return err
+	}
+	_, err := c.newProgress(f)
+	return err
 }
 
 func (f *carrying) add(cmd *cobra.Command) {
@@ -45,11 +67,8 @@ func (f *carrying) add(cmd *cobra.Command) {
 	flags.StringVar(&f.redis, "redis", "", "use the Redis at this `URL` as the queue of this run")
 	flags.DurationVar(&f.lease, "lease", 45*time.Second, "how long a worker may be silent before its trial is tried again")
 	flags.DurationVar(&f.grace, "grace", 10*time.Second, "how long running trials may go on after Ctrl-C")
-	flags.StringVar(&f.progress, "progress", "auto", "progress on standard error: auto, tty, plain or none")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "cancel the run at the first trial that fails")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdict, no progress")
-	flags.BoolVar(&f.json, "json", false, "print the summary as one JSON document")
-	flags.StringArrayVarP(&f.outputs, "output", "o", nil, "also write a report: `FORMAT[=PATH]` with junit, json or jsonl; PATH - is standard output")
+	f.showing.add(cmd)
 }
 
 // config completes the configuration with the flags.
@@ -63,10 +82,7 @@ func (f *carrying) config(c *command) (app.Config, error) {
 
 // check finds mistakes in the flags before anything is stored.
 func (f *carrying) check(c *command) error {
-	if _, err := parseOutputs(f.outputs, f.json); err != nil {
-		return err
-	}
-	if _, err := c.newProgress(f); err != nil {
+	if err := f.showing.check(c); err != nil {
 		return err
 	}
 	_, err := f.config(c)
@@ -103,7 +119,11 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return err
 	}
-	watch, err := c.watch(ctx, f, s, run)
+	queue := f.broker
+	if f.redis != "" {
+		queue = "redis"
+	}
+	watch, err := c.watchOver(ctx, &f.showing, queue, "stopping: running trials may finish; Ctrl-C again to abandon them", s, run)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
@@ -12,11 +14,15 @@ import (
 
 func (c *command) resume() *cobra.Command {
 	var f carrying
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run that was stopped or killed",
 		Long: `Go on with a run that was stopped or killed. Trials with a stored result are
-not repeated. Resuming a finished run prints its report and returns its code.`,
+not repeated. Resuming a finished run prints its report and returns its code.
+
+A run that is paused goes on. One that is a farm's goes on there, and the command
+returns at once; --watch follows it to its end.`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
@@ -24,14 +30,29 @@ not repeated. Resuming a finished run prints its report and returns its code.`,
 				if err != nil {
 					return err
 				}
-				if run.State != eval.RunDone {
-					return c.carryOut(cmd.Context(), &f, s, run)
+				if run.State == eval.RunDone {
+					return c.concludeStored(cmd.Context(), &f.showing, s, run)
 				}
-				return c.concludeStored(cmd.Context(), &f, s, run)
+				paused := run.Control == eval.ControlPause
+				if paused {
+					if err := s.SetControl(cmd.Context(), run.ID, eval.ControlRun); err != nil {
+						return fmt.Errorf("resume run %s: %w", run.ID, err)
+					}
+				}
+				_, held := app.Locked(c.env.Home(), run.ID)
+				switch {
+				case run.Carrier == eval.CarrierService:
+					return c.leave(cmd.Context(), &f.showing, watch, s, run, "goes on")
+				case paused && held:
+					c.print("%s goes on\n", run.ID)
+					return nil
+				}
+				return c.carryOut(cmd.Context(), &f, s, run)
 			})
 		},
 	}
 	f.add(cmd)
+	addWatch(cmd, &watch)
 	return cmd
 }
 
@@ -56,7 +77,7 @@ func whole(ctx context.Context, s store.Store, run eval.Run) (eval.Run, error) {
 }
 
 // concludeStored prints what a done run came to, with its code.
-func (c *command) concludeStored(ctx context.Context, f *carrying, s store.Store, run eval.Run) error {
+func (c *command) concludeStored(ctx context.Context, f *showing, s store.Store, run eval.Run) error {
 	outputs, err := parseOutputs(f.outputs, f.json)
 	if err != nil {
 		return err

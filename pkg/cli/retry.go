@@ -16,6 +16,7 @@ func (c *command) retry() *cobra.Command {
 	var f carrying
 	var only []string
 	var more ceiling
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
 		Short: "Try again the trials of a run that gave no verdict",
@@ -24,7 +25,10 @@ func (c *command) retry() *cobra.Command {
 Trials that passed or failed keep their result: running only those again would
 bias the rates. To run them again, start a new run. Those that are unjudged keep
 the agent's work: evalfarm judge RUN asks the judge again. --only unjudged runs
-their agents again all the same.`,
+their agents again all the same.
+
+A run that is a farm's is tried again there, and the command returns at once;
+--watch follows it to its end.`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verdicts, err := retryable(only)
@@ -38,11 +42,14 @@ their agents again all the same.`,
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					return &app.LockedError{Run: run.ID, Owner: owner}
 				}
+				if run.State == eval.RunFinalizing && run.Carrier == eval.CarrierService {
+					return usage("", "run %s is being ended right now; try again in a moment", run.ID)
+				}
 				if due, err := dueForRetry(cmd.Context(), s, run, verdicts); err != nil {
 					return err
 				} else if due == 0 {
 					fmt.Fprintf(c.env.Stderr, "nothing of %s to try again\n", run.ID)
-					return c.concludeStored(cmd.Context(), &f, s, run)
+					return c.concludeStored(cmd.Context(), &f.showing, s, run)
 				}
 				if err := more.raise(cmd.Context(), s, run); err != nil {
 					return err
@@ -55,12 +62,16 @@ their agents again all the same.`,
 					return err
 				}
 				fmt.Fprintf(c.env.Stderr, "%s of %s to try again\n", plural(n+run.Trials-run.Cursor, "trial"), run.ID)
+				if run.Carrier == eval.CarrierService {
+					return c.leave(cmd.Context(), &f.showing, watch, s, run, "goes on")
+				}
 				return c.carryOut(cmd.Context(), &f, s, run)
 			})
 		},
 	}
 	f.add(cmd)
 	more.add(cmd)
+	addWatch(cmd, &watch)
 	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unfinished"}, "which `VERDICTS` to try again")
 	return cmd
 }

@@ -8,11 +8,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
@@ -20,10 +23,15 @@ import (
 func (c *command) scheduler() *cobra.Command {
 	f := scheduling{carrying: carrying{broker: "embedded"}}
 	cmd := &cobra.Command{
-		Use:   "scheduler --redis URL --listen ADDR SUITE...",
-		Short: "Run suites on a farm of workers",
-		Long: `Start a run of each suite, keep their trials in the Redis queue, take results
-from the workers, print each summary and exit with the worst verdict's code.
+		Use:   "scheduler --redis URL --listen ADDR [SUITE...]",
+		Short: "Carry out runs on a farm of workers",
+		Long: `Without a suite, carry out the runs that are in the store and those that come,
+until stopped: evalfarm enqueue puts them there. Several schedulers may serve one
+store: one leads, the others stand by. SIGTERM leaves everything in the store.
+
+With suites, start a run of each, keep their trials in the Redis queue, take
+results from the workers, print each summary and exit with the worst verdict's
+code.
 
 Workers join with: evalfarm worker --redis URL --blobs http://ADDR. They show a
 token, which is read from --token-file or $EVALFARM_TOKEN; without either, one
@@ -31,7 +39,7 @@ is made and kept in the state folder.`,
 		Args: args(0, -1, "suites"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.check(c, args); err != nil {
+			if err := f.check(c, cmd, args); err != nil {
 				return err
 			}
 			requests, err := f.requests(ctx, c, args)
@@ -45,6 +53,9 @@ is made and kept in the state folder.`,
 			}
 			defer listener.Close()
 			return c.withStore(ctx, func(s store.Store) error {
+				if len(args)+len(f.resume) == 0 {
+					return f.serve(ctx, c, s, listener)
+				}
 				// Nobody knows yet how many slots the workers will have.
 				f.tell.silent = f.quiet
 				requests, err := c.announce(ctx, s, f.tell, requests...)
@@ -63,6 +74,7 @@ is made and kept in the state folder.`,
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
 	flags.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its trial is tried again (default 45s)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
+	flags.DurationVar(&f.term, "leader-lease", 15*time.Second, "how long a leader may be silent before another scheduler leads")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
 	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
 	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
@@ -83,17 +95,29 @@ type scheduling struct {
 	tell      announcing
 	listen    string
 	tokenFile string
+	term      time.Duration
 	resume    []string
 	baseline  string
 }
 
 // check finds mistakes before anything is started.
-func (f *scheduling) check(c *command, args []string) error {
+func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error {
 	switch runs := len(args) + len(f.resume); {
 	case f.redis == "":
 		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share")
+	case f.term < time.Second:
+		return usage("", "--leader-lease wants a second at least")
 	case runs == 0:
-		return usage("evalfarm scheduler --help", "scheduler wants a suite to run, or a run to resume")
+		service := []string{"redis", "lease", "listen", "leader-lease", "token-file", "verbose", "color", "config"}
+		var stray error
+		cmd.Flags().Visit(func(flag *pflag.Flag) {
+			if !slices.Contains(service, flag.Name) {
+				stray = usage("give it to evalfarm enqueue, or name a suite", "--%s is for runs that the scheduler is given, and it is given none", flag.Name)
+			}
+		})
+		if stray != nil {
+			return stray
+		}
 	case runs > 1:
 		outputs, err := parseOutputs(f.outputs, f.json)
 		if err == nil && slices.ContainsFunc(outputs, func(o output) bool { return o.path != "-" }) {
@@ -118,11 +142,20 @@ func (f *scheduling) requests(ctx context.Context, c *command, args []string) ([
 
 // runs finds the runs to resume and creates the others.
 func (f *scheduling) runs(ctx context.Context, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
+	// Beside a service, each would take results of the other from the stream.
+	if leader, err := app.Leader(ctx, s); err == nil {
+		return nil, usage("evalfarm enqueue SUITE", "scheduler %s serves this store", leader.Holder)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
 	var runs []eval.Run
 	for _, ref := range f.resume {
 		run, err := resolveRun(ctx, s, ref)
 		if err != nil {
 			return nil, err
+		}
+		if run.Carrier == eval.CarrierService && run.State != eval.RunDone {
+			return nil, usage("evalfarm scheduler without runs serves it", "run %s is one of the service", run.ID)
 		}
 		runs = append(runs, run)
 	}
@@ -137,6 +170,32 @@ func (f *scheduling) runs(ctx context.Context, s store.Store, requests []schedul
 		runs = append(runs, run)
 	}
 	return runs, nil
+}
+
+// serve carries out what is in the store until ctx ends.
+func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, listener net.Listener) error {
+	conf, err := f.config(c)
+	if err != nil {
+		return err
+	}
+	token, err := c.token(f.tokenFile)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.env.Stderr, "serving the store in %s; workers join at http://%s\n", conf.Home, listener.Addr())
+	return app.Serve(ctx, app.ServiceConfig{
+		Config: conf, Listener: listener, Token: token, Term: f.term,
+		Led: func(holder string, us bool) {
+			if us {
+				fmt.Fprintf(c.env.Stderr, "scheduler %s leads\n", holder)
+			} else {
+				fmt.Fprintf(c.env.Stderr, "standing by; scheduler %s leads\n", report.Line(holder, 100))
+			}
+		},
+		Done: func(summary eval.Summary) {
+			fmt.Fprintf(c.env.Stderr, "%s  %s  %s  %s\n", summary.Run, report.Line(summary.Suite, 60), summary.Outcome, summary.Verdict)
+		},
+	}, s)
 }
 
 // schedule carries the runs to their ends and prints what they came to, those

@@ -11,6 +11,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -28,8 +29,13 @@ type runStatus struct {
 	// Outstanding trials are dispatched or wait for their next attempt.
 	Outstanding int `json:"outstanding"`
 	// Owner is the process on this machine that carries the run out.
-	Owner   *app.Owner `json:"owner,omitempty"`
-	Created time.Time  `json:"created"`
+	Owner *app.Owner `json:"owner,omitempty"`
+	// Carrier is who is to carry it out. Of a service, Leader is the scheduler that
+	// leads now.
+	Carrier eval.Carrier `json:"carrier,omitempty"`
+	Leader  string       `json:"leader,omitempty"`
+	Tenant  string       `json:"tenant,omitempty"`
+	Created time.Time    `json:"created"`
 	// Ledger is what the run has taken and holds, of its Budget.
 	Ledger      eval.Ledger `json:"ledger"`
 	Budget      eval.Budget `json:"budget,omitzero"`
@@ -75,6 +81,14 @@ func (c *command) status() *cobra.Command {
 				if owner, held := app.Locked(c.env.Home(), run.ID); held {
 					st.Owner = &owner
 				}
+				st.Carrier, st.Tenant = run.Carrier, run.Tenant
+				if run.Carrier == eval.CarrierService {
+					leader, err := app.Leader(ctx, s)
+					if err != nil && !errors.Is(err, store.ErrNotFound) {
+						return err
+					}
+					st.Leader = leader.Holder
+				}
 				if err := c.printStatus(st, asJSON); err != nil {
 					return err
 				}
@@ -104,7 +118,7 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 	state := string(st.State)
 	if st.State == eval.RunDone {
 		state = fmt.Sprintf("done (%s, %s)", st.Outcome, st.Verdict)
-	} else if st.Control != eval.ControlRun {
+	} else if st.Control != eval.ControlRun && st.State != eval.RunPaused {
 		state += ", " + string(st.Control) + " asked"
 	}
 	parts := []string{st.Run, st.Suite, state, fmt.Sprintf("%d/%d", st.Done, st.Trials)}
@@ -116,7 +130,12 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 	switch {
 	case st.Owner != nil:
 		parts = append(parts, fmt.Sprintf("process %d on %s", st.Owner.PID, st.Owner.Host))
-	case st.State != eval.RunDone:
+	case st.State == eval.RunDone:
+	case st.Carrier == eval.CarrierService && st.Leader != "":
+		parts = append(parts, "scheduler "+report.Line(st.Leader, 100))
+	case st.Carrier == eval.CarrierService:
+		parts = append(parts, "no scheduler leads the farm; start one: evalfarm scheduler --redis URL")
+	default:
 		parts = append(parts, "no process of this machine carries it out; continue: evalfarm resume "+st.Run)
 	}
 	c.print("%s\n", strings.Join(parts, "  "))

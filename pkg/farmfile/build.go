@@ -29,6 +29,7 @@ func (b *build) file(f *farmFile) {
 	b.values(f.Node())
 	b.servers(f)
 	b.schedules(f)
+	b.tenants(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
 		entry := f.Providers[name]

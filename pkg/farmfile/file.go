@@ -16,6 +16,8 @@ type File struct {
 	Schedules []eval.Schedule
 	// Providers in the order of their names.
 	Providers []Provider
+	// Tenants in the order of their names.
+	Tenants []Tenant
 	// Warnings do not keep the file from being used.
 	Warnings []strictyaml.Problem
 }
@@ -54,4 +56,14 @@ type Model struct {
 	// Price, or how to find it in the price list; at most one of them.
 	Price         *eval.Price
 	PriceOverride *eval.PriceOverride
+}
+
+// A Tenant is on whose account runs are, and its part of the farm.
+type Tenant struct {
+	Name string
+	// Trials bounds how many trials of the tenant may be out at once. Zero means no
+	// bound.
+	Trials int
+	// Weight of the tenant against others; 1 unless the file says otherwise.
+	Weight int
 }

@@ -50,6 +50,8 @@ type farmFile struct {
 	ConfirmUSD suite.Dollars `yaml:"confirm_usd,omitempty"`
 	// Suites that are run again and again, by a name of your own.
 	Schedules map[string]scheduleFile `yaml:"schedules,omitempty"`
+	// On whose account runs are, by name: what part of the farm each gets.
+	Tenants map[string]tenantFile `yaml:"tenants,omitempty"`
 }
 
 // How the models of one provider at one address are called.
@@ -137,6 +139,15 @@ type scheduleFile struct {
 type scheduleBudgetFile struct {
 	// US dollars, for ever.
 	USD suite.Dollars `yaml:"usd"`
+}
+
+// What part of the farm one tenant gets.
+type tenantFile struct {
+	strictyaml.At
+	// How many trials of the tenant may be out at once. Default: no bound.
+	Trials int `yaml:"trials,omitempty" jsonschema:"minimum=1"`
+	// Weight of the tenant against others. Default: 1.
+	Weight int `yaml:"weight,omitempty" jsonschema:"minimum=1"`
 }
 
 // wire is a provider that is called over a network.

@@ -14,8 +14,8 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// A watch turns what the farm tells into progress.
-type watch struct {
+// A watching turns what the farm tells into progress.
+type watching struct {
 	progress Progress
 	snap     eval.Snapshot
 	quit     chan struct{}
@@ -32,6 +32,9 @@ type watch struct {
 	doing  map[string]string
 	limits []string
 	spent  string
+	// afar says that other processes carry the run out, so that the store alone tells
+	// what runs.
+	afar bool
 }
 
 // refresh is how often the panel is redrawn. Faster than a person reads is only
@@ -39,7 +42,7 @@ type watch struct {
 const refresh = 200 * time.Millisecond
 
 // newProgress chooses how to show progress.
-func (c *command) newProgress(f *carrying) (Progress, error) {
+func (c *command) newProgress(f *showing) (Progress, error) {
 	p, err := NewProgress(f.progress, ProgressEnv{
 		Stderr: c.env.Stderr, TTY: c.env.StderrTTY, Width: c.env.Width(), Lookup: c.env.Lookup,
 		Color: c.colored(c.env.StderrTTY), Quiet: f.quiet,
@@ -50,12 +53,14 @@ func (c *command) newProgress(f *carrying) (Progress, error) {
 	return p, nil
 }
 
-func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eval.Run) (*watch, error) {
+// watchOver begins to show the progress of a run whose jobs a queue carries. note is
+// shown when ctx ends.
+func (c *command) watchOver(ctx context.Context, f *showing, queue, note string, s store.Store, run eval.Run) (*watching, error) {
 	p, err := c.newProgress(f)
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{progress: p, quit: make(chan struct{}), total: run.Trials, running: map[string]RunningTrial{}, began: time.Now()}
+	w := &watching{progress: p, quit: make(chan struct{}), total: run.Trials, running: map[string]RunningTrial{}, began: time.Now()}
 	if err := blob.LoadJSON(ctx, s, run.Header, &w.snap); err != nil {
 		return nil, err
 	}
@@ -64,10 +69,6 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 		return nil, err
 	}
 	w.order = eval.NewOrder(w.snap.Plan)
-	queue := f.broker
-	if f.redis != "" {
-		queue = "redis"
-	}
 	cases := map[int]bool{}
 	for _, cell := range w.snap.Plan.Cells {
 		cases[cell.Case] = true
@@ -77,13 +78,11 @@ func (c *command) watch(ctx context.Context, f *carrying, s store.Store, run eva
 	c.restore.Store(&restore)
 	w.ticked.Go(w.tick)
 	w.ticked.Go(func() { w.look(ctx, s, of) })
-	w.unhook = context.AfterFunc(ctx, func() {
-		p.Note("stopping: running trials may finish; Ctrl-C again to abandon them")
-	})
+	w.unhook = context.AfterFunc(ctx, func() { p.Note(note) })
 	return w, nil
 }
 
-func (w *watch) observer() app.Observer {
+func (w *watching) observer() app.Observer {
 	return app.Observer{
 		Began: func(uid string, t eval.Trial) {
 			w.mu.Lock()
@@ -99,7 +98,7 @@ func (w *watch) observer() app.Observer {
 	}
 }
 
-func (w *watch) stored(st store.Stored) {
+func (w *watching) stored(st store.Stored) {
 	if !st.Final {
 		return
 	}
@@ -120,7 +119,7 @@ func (w *watch) stored(st store.Stored) {
 	})
 }
 
-func (w *watch) tick() {
+func (w *watching) tick() {
 	ticker := time.NewTicker(refresh)
 	defer ticker.Stop()
 	for {
@@ -134,7 +133,7 @@ func (w *watch) tick() {
 }
 
 // look reads once a second what the run is doing and what it has spent.
-func (w *watch) look(ctx context.Context, s store.Store, run string) {
+func (w *watching) look(ctx context.Context, s store.Store, run string) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -157,8 +156,11 @@ func (w *watch) look(ctx context.Context, s store.Store, run string) {
 		}
 		now := time.Now()
 		says := map[string]string{}
+		running := map[string]RunningTrial{}
 		for _, a := range live.Running {
-			says[trialName(a.Case, a.Variant, a.Repeat)] = doing(a, now)
+			name := trialName(a.Case, a.Variant, a.Repeat)
+			says[name] = doing(a, now)
+			running[name] = RunningTrial{Case: a.Case, Variant: a.Variant, Repeat: a.Repeat, Since: a.Since}
 		}
 		var limits []string
 		for _, l := range live.Limits {
@@ -166,12 +168,15 @@ func (w *watch) look(ctx context.Context, s store.Store, run string) {
 		}
 		w.mu.Lock()
 		w.doing, w.limits = says, limits
+		if w.afar {
+			w.running = running
+		}
 		w.spent = spending(runStatus{Ledger: ledger, Budget: of.Budget, State: eval.RunDone})
 		w.mu.Unlock()
 	}
 }
 
-func (w *watch) status() Status {
+func (w *watching) status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	slowest := slices.SortedFunc(maps.Values(w.running), func(a, b RunningTrial) int {
@@ -188,9 +193,9 @@ func (w *watch) status() Status {
 	}
 }
 
-func (w *watch) done() int { return w.status().Done }
+func (w *watching) done() int { return w.status().Done }
 
-func (w *watch) stop() {
+func (w *watching) stop() {
 	w.unhook()
 	close(w.quit)
 	w.ticked.Wait()
