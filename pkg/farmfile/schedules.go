@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -76,28 +77,14 @@ func (b *build) schedule(name string, f *scheduleFile) eval.Schedule {
 	if f.Budget != nil {
 		s.BudgetMicroUSD = int64(f.Budget.USD)
 	}
-	if _, err := schedule.Zone(s.Timezone); err != nil && f.Timezone != "" {
-		b.report(at.Get("timezone").Pos, err.Error(), "")
-	}
-	if _, err := schedule.Parse(s.Cron, "UTC"); err != nil && s.Cron != "" {
-		b.report(at.Get("cron").Pos, err.Error(), "")
-	}
-	if s.Jitter > MaxJitter {
-		b.report(at.Get("jitter").Pos, "jitter is at most 24h", "")
-	}
-	for _, glob := range s.Cases {
-		if _, err := filepath.Match(glob, ""); err != nil {
-			b.report(at.Get("cases").Pos, fmt.Sprintf("%s is no glob: %s", strictyaml.Quote(glob), err), "")
+	for _, p := range CheckSchedule(s) {
+		at := at.Get(p.Key)
+		if at == nil || at.Bad {
+			continue // reported
 		}
+		b.report(at.Pos, p.Message, p.Hint)
 	}
-	switch limit := at.Get("catch_up_limit"); {
-	case s.CatchUp == eval.CatchUpAll && s.Overlap != eval.OverlapQueue:
-		b.report(at.Get("catch_up").Pos, "catch_up: all wants overlap: queue", "they are due at once, and the first of them would be in the way of the others")
-	case limit != nil && s.CatchUp != eval.CatchUpAll:
-		b.report(limit.Pos, "catch_up_limit is for catch_up: all", "leave it out")
-	case s.CatchUpLimit > MaxCatchUp:
-		b.report(limit.Pos, fmt.Sprintf("catch_up_limit is at most %d", MaxCatchUp), "")
-	case s.CatchUp == eval.CatchUpAll:
+	if s.CatchUp == eval.CatchUpAll {
 		s.CatchUpLimit = cmp.Or(s.CatchUpLimit, MaxCatchUp)
 	}
 	return s
@@ -109,4 +96,48 @@ func (b *build) path(text word) string {
 		return string(text)
 	}
 	return filepath.Join(b.dir, string(text))
+}
+
+// A ScheduleProblem is what is wrong with one key of a schedule.
+type ScheduleProblem struct{ Key, Message, Hint string }
+
+// CheckSchedule finds what is wrong with the times of a schedule, and with what it
+// selects.
+func CheckSchedule(s eval.Schedule) []ScheduleProblem {
+	var all []ScheduleProblem
+	report := func(key, message, hint string) { all = append(all, ScheduleProblem{key, message, hint}) }
+	if _, err := schedule.Zone(s.Timezone); err != nil {
+		report("timezone", err.Error(), "")
+	}
+	if _, err := schedule.Parse(s.Cron, "UTC"); err != nil {
+		report("cron", err.Error(), "")
+	}
+	if s.FinishBy != "" && !clockRE.MatchString(s.FinishBy) {
+		report("finish_by", "want a time of day such as 06:00, got "+strictyaml.Quote(s.FinishBy), "")
+	}
+	if s.Jitter < 0 || s.Jitter > MaxJitter {
+		report("jitter", "it is at most 24h", "")
+	}
+	choice := func(key, text string, of []string) {
+		if !slices.Contains(of, text) {
+			report(key, fmt.Sprintf("want one of %s; got %s", strings.Join(of, ", "), strictyaml.Quote(text)), strictyaml.DidYouMean(text, of))
+		}
+	}
+	choice("overlap", string(s.Overlap), overlap("").Choices())
+	choice("catch_up", string(s.CatchUp), catchUp("").Choices())
+	if s.CatchUp == eval.CatchUpAll && s.Overlap != eval.OverlapQueue {
+		report("catch_up", `"all" wants the overlap "queue"`, "they are due at once, and the first of them would be in the way of the others")
+	}
+	switch {
+	case s.CatchUpLimit != 0 && s.CatchUp != eval.CatchUpAll:
+		report("catch_up_limit", `it is for the catch-up "all"`, "leave it out")
+	case s.CatchUpLimit < 0 || s.CatchUpLimit > MaxCatchUp:
+		report("catch_up_limit", fmt.Sprintf("want a number from 1 to %d", MaxCatchUp), "")
+	}
+	for _, glob := range s.Cases {
+		if _, err := filepath.Match(glob, ""); err != nil {
+			report("cases", fmt.Sprintf("%s is no glob: %s", strictyaml.Quote(glob), err), "")
+		}
+	}
+	return all
 }
