@@ -106,6 +106,8 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 			report(fmt.Sprintf("nothing bounds how many tokens a trial of %s may take; give it limits: {tokens: 50000}", c.ID))
 		case run.Budget.MicroUSD > 0 && hold.MicroUSD > run.Budget.MicroUSD:
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.Budget.MicroUSD)))
+		case run.ScheduleMicroUSD > 0 && hold.MicroUSD > run.ScheduleMicroUSD:
+			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the schedule's whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.ScheduleMicroUSD)))
 		case run.Budget.Tokens > 0 && hold.Tokens > run.Budget.Tokens:
 			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, run.Budget.Tokens))
 		}

@@ -506,3 +506,21 @@ func TestReconcile(t *testing.T) {
 		t.Error("got no error for a schedule that is never due")
 	}
 }
+
+// What a run of a schedule may spend has to be known, and a trial may not be dearer
+// than all that the schedule ever has.
+func TestBudgetOfAScheduleThatCannotBeKept(t *testing.T) {
+	b := setup(t, scheduler.Options{})
+	for want, c := range map[string]eval.Case{
+		"":                             agentCase("a", "paid", dollars(500)),
+		"schedule's whole budget of $": agentCase("a", "paid", dollars(501)),
+		"nothing bounds":               agentCase("a", "paid", eval.Limits{}),
+		"the price list has no model":  agentCase("a", "unknown", dollars(10)),
+	} {
+		_, err := scheduler.Create(t.Context(), b.store, scheduler.Request{Suite: loaded(c), Schedule: "nightly", ScheduleMicroUSD: 500})
+		switch refused, ok := errors.AsType[*scheduler.BudgetError](err); {
+		case want == "" && err != nil, want != "" && (!ok || !strings.Contains(refused.Error(), want)):
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
