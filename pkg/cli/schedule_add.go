@@ -109,7 +109,8 @@ func (f *scheduleFlags) schedule(c *command, name, suite string) (eval.Schedule,
 		return s, usage("each night at half past two: --cron '30 2 * * *'", "schedule add wants --cron")
 	}
 	s.Name, s.Overlap, s.CatchUp, s.BudgetMicroUSD = name, eval.Overlap(f.overlap), eval.CatchUp(f.catchUp), int64(f.budget)
-	for _, p := range farmfile.CheckSchedule(s) {
+	if problems := farmfile.CheckSchedule(s); len(problems) > 0 {
+		p := problems[0]
 		flag := map[string]string{"cases": "case"}[p.Key]
 		if flag == "" {
 			flag = strings.ReplaceAll(p.Key, "_", "-")

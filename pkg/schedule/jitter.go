@@ -15,5 +15,5 @@ func Jitter(schedule string, due time.Time, bound time.Duration) time.Duration {
 		return 0
 	}
 	sum := sha256.Sum256([]byte(schedule + "\x00" + strconv.FormatInt(due.Unix(), 10)))
-	return time.Duration(binary.BigEndian.Uint64(sum[:8]) % uint64(bound))
+	return time.Duration(binary.BigEndian.Uint64(sum[:8]) % uint64(bound)) //nolint:gosec // it is below the bound, which is positive
 }
