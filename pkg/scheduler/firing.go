@@ -117,12 +117,13 @@ func timeLeft(s eval.Schedule, f eval.Firing) (time.Duration, error) {
 	return left, nil
 }
 
-// bounded cuts a message to what a history can bear: that of a broken suite may show
-// all of it.
+// bounded cuts a message to what a history can bear, and leaves out what a database
+// may not: that of a broken suite shows its bytes.
 func bounded(message string) string {
 	const most = 4000
-	if len(message) <= most {
-		return message
+	more := ""
+	if len(message) > most {
+		message, more = message[:most], "…"
 	}
-	return strings.ToValidUTF8(message[:most], "") + "…"
+	return strings.ToValidUTF8(strings.ReplaceAll(message, "\x00", ""), "") + more
 }

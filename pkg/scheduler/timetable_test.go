@@ -348,7 +348,7 @@ func TestRunThatCannotBeStarted(t *testing.T) {
 	timetable := n.timetable()
 	requests := []func() (scheduler.Request, error){
 		func() (scheduler.Request, error) {
-			return scheduler.Request{}, errors.New("suite.yaml:3:1: unknown key " + strings.Repeat("ö", 4000))
+			return scheduler.Request{}, errors.New("suite.yaml:3:1: unknown \x00key\xff " + strings.Repeat("ö", 4000))
 		},
 		func() (scheduler.Request, error) {
 			r := plainRequest()
