@@ -73,7 +73,8 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval
 		return cost, nil
 	}
 	covered := &eval.Coverage{
-		Budget: run.Budget, DayMicroUSD: run.DayMicroUSD, Short: run.Short, CompleteRounds: rounds, Rounds: len(c.planned),
+		Budget: run.Budget, DayMicroUSD: run.DayMicroUSD, ScheduleMicroUSD: run.ScheduleMicroUSD, Short: run.Short,
+		CompleteRounds: rounds, Rounds: len(c.planned),
 	}
 	taken := l.Total()
 	if run.Budget.MicroUSD > 0 {

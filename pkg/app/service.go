@@ -14,6 +14,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
 	"github.com/evalfarm/evalfarm/pkg/jobs/asynqjobs"
 	"github.com/evalfarm/evalfarm/pkg/limit/redislimit"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -30,6 +31,8 @@ type ServiceConfig struct {
 	// the runs came to that this one led to their ends. Both may be nil.
 	Led  func(holder string, us bool)
 	Done func(eval.Summary)
+	// Scheduled makes the request of a run of a schedule. Nil starts no such runs.
+	Scheduled func(ctx context.Context, s eval.Schedule) (scheduler.Request, error)
 }
 
 // Serve is a scheduler that stays: it carries out the runs that the store has for a
@@ -83,6 +86,10 @@ func (c ServiceConfig) lead(ctx context.Context, s store.Store, b *broker.Broker
 		g.Go(func() error {
 			return settled(ctx, queue.Receive(ctx, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
 		})
+	}
+	if c.Scheduled != nil {
+		timetable := scheduler.NewTimetable(s, scheduler.TimetableOptions{Request: c.Scheduled, Logger: c.logger()})
+		g.Go(func() error { return settled(ctx, timetable.Run(ctx)) })
 	}
 	return g.Wait()
 }

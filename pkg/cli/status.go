@@ -42,6 +42,9 @@ type runStatus struct {
 	Ledger      ledgerStatus `json:"ledger"`
 	Budget      eval.Budget  `json:"budget,omitzero"`
 	DayMicroUSD int64        `json:"day_microusd,omitempty"`
+	// Schedule that started the run, and what all its runs may spend.
+	Schedule         string `json:"schedule,omitempty"`
+	ScheduleMicroUSD int64  `json:"schedule_microusd,omitempty"`
 	// Live is what the run was doing when its scheduler last said so.
 	Live *eval.Live `json:"live,omitempty"`
 }
@@ -71,6 +74,7 @@ func (c *command) status() *cobra.Command {
 					return err
 				}
 				st.Budget, st.DayMicroUSD = run.Budget, run.DayMicroUSD
+				st.Schedule, st.ScheduleMicroUSD = run.Schedule, run.ScheduleMicroUSD
 				if live, err := s.Live(ctx, run.ID); err == nil {
 					st.Live = &live
 				} else if !errors.Is(err, store.ErrNotFound) {
@@ -193,6 +197,9 @@ func spending(st runStatus) string {
 	}
 	if st.DayMicroUSD > 0 {
 		parts = append(parts, "of all runs of a day "+eval.USD(st.DayMicroUSD))
+	}
+	if st.ScheduleMicroUSD > 0 {
+		parts = append(parts, fmt.Sprintf("of all runs of %s %s", st.Schedule, eval.USD(st.ScheduleMicroUSD)))
 	}
 	if st.Budget.Tokens > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d tokens", taken.Tokens, st.Budget.Tokens))

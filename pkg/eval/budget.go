@@ -71,4 +71,6 @@ const (
 	ShortOfTokens   Shortage = "tokens"    // of the run's budget
 	ShortOfTime     Shortage = "time"      // of the run's budget
 	ShortOfDayMoney Shortage = "day_money" // of all runs of the day
+	// ShortOfScheduleMoney is of all runs of the schedule.
+	ShortOfScheduleMoney Shortage = "schedule_money"
 )

@@ -36,9 +36,13 @@ type Run struct {
 	Parent  string `json:"parent,omitempty"`
 	// Budget of the run, with its gradings. DayMicroUSD bounds all runs of a UTC day
 	// beside it.
-	Budget      Budget     `json:"budget,omitzero"`
-	DayMicroUSD int64      `json:"day_microusd,omitempty"`
-	Outcome     RunOutcome `json:"outcome,omitempty"`
+	Budget      Budget `json:"budget,omitzero"`
+	DayMicroUSD int64  `json:"day_microusd,omitempty"`
+	// Schedule that started the run, if one did. ScheduleMicroUSD bounds all runs of
+	// it.
+	Schedule         string     `json:"schedule,omitempty"`
+	ScheduleMicroUSD int64      `json:"schedule_microusd,omitempty"`
+	Outcome          RunOutcome `json:"outcome,omitempty"`
 	// Short is what ran out, when the outcome is budget_exhausted.
 	Short    Shortage   `json:"short,omitempty"`
 	Verdict  RunVerdict `json:"verdict,omitempty"`
@@ -50,11 +54,17 @@ type Run struct {
 }
 
 // Capped says whether what trials may take has to be held before they begin.
-func (r Run) Capped() bool { return r.Budget.Capped() || r.DayMicroUSD > 0 }
+func (r Run) Capped() bool { return r.Budget.Tokens > 0 || r.CapsMoney() }
+
+// CapsMoney says whether a cap counts what the run spends: its own, that of the day,
+// or that of its schedule.
+func (r Run) CapsMoney() bool {
+	return r.Budget.MicroUSD > 0 || r.DayMicroUSD > 0 || r.ScheduleMicroUSD > 0
+}
 
 // Hold is the part of an amount that the run has to hold: what its caps count.
 func (r Run) Hold(a Amount) Amount {
-	if r.Budget.MicroUSD == 0 && r.DayMicroUSD == 0 {
+	if !r.CapsMoney() {
 		a.MicroUSD = 0
 	}
 	if r.Budget.Tokens == 0 {

@@ -252,6 +252,8 @@ type Coverage struct {
 	Budget Budget `json:"budget,omitzero"`
 	// DayMicroUSD bounds all runs of the day.
 	DayMicroUSD int64 `json:"day_microusd,omitempty"`
+	// ScheduleMicroUSD bounds all runs of the schedule.
+	ScheduleMicroUSD int64 `json:"schedule_microusd,omitempty"`
 	// Short is what ran out; empty if nothing did.
 	Short Shortage `json:"short,omitempty"`
 	// Rounds of the plan in which every cell has its trial, from the first, of how

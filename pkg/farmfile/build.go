@@ -28,6 +28,7 @@ func (b *build) report(pos strictyaml.Pos, message, hint string) {
 func (b *build) file(f *farmFile) {
 	b.values(f.Node())
 	b.servers(f)
+	b.schedules(f)
 	b.tenants(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {

@@ -11,6 +11,9 @@ type File struct {
 	Values map[string]Value
 	// Servers that suites may use by these names.
 	Servers map[string]eval.Server
+	// Schedules in the order of their names. Their File is empty; the paths of those of
+	// a file that was loaded from a folder are absolute.
+	Schedules []eval.Schedule
 	// Providers in the order of their names.
 	Providers []Provider
 	// Tenants in the order of their names.

@@ -48,6 +48,8 @@ type farmFile struct {
 	Budgets *budgetsFile `yaml:"budgets,omitempty"`
 	// Cost in US dollars from which a run has to be confirmed before it starts.
 	ConfirmUSD suite.Dollars `yaml:"confirm_usd,omitempty"`
+	// Suites that are run again and again, by a name of your own.
+	Schedules map[string]scheduleFile `yaml:"schedules,omitempty"`
 	// On whose account runs are, by name: what part of the farm each gets.
 	Tenants map[string]tenantFile `yaml:"tenants,omitempty"`
 }
@@ -94,6 +96,49 @@ type retentionFile struct {
 type budgetsFile struct {
 	// US dollars that all runs of a day may spend.
 	DayUSD suite.Dollars `yaml:"day_usd,omitempty"`
+}
+
+// A suite that is run again and again, at the times of a cron expression.
+type scheduleFile struct {
+	strictyaml.At
+	// The suite: a file, or a folder, relative to this file. It is loaded anew each time.
+	Suite word `yaml:"suite"`
+	// When it is due: minute, hour, day of the month, month and day of the week as in crontab, or @hourly, @daily, @weekly, @monthly, @yearly.
+	Cron word `yaml:"cron"`
+	// IANA name of the time zone whose clocks count. Default: UTC.
+	Timezone word `yaml:"timezone,omitempty"`
+	// Bound of how much later it begins, at most 24h: chance, but the same each time it is looked at. Default: none.
+	Jitter suite.Duration `yaml:"jitter,omitempty"`
+	// What to do while a run of it is not done: skip, queue or cancel that. Default: skip.
+	Overlap overlap `yaml:"overlap,omitempty"`
+	// What to do about the times that no scheduler was there: skip, one run once for all of them, or all. Default: once.
+	CatchUp catchUp `yaml:"catch_up,omitempty"`
+	// How many of them catch_up: all makes up for, the latest, at most 10. Default: 10.
+	CatchUpLimit suite.Positive `yaml:"catch_up_limit,omitempty"`
+	// Time of day, as 06:00, after which it begins no more, and its run begins nothing more. Default: none.
+	FinishBy clock `yaml:"finish_by,omitempty"`
+	// A file that completes the suite, relative to this file.
+	With word `yaml:"with,omitempty"`
+	// Variables of the suite.
+	Vars map[string]string `yaml:"vars,omitempty"`
+	// Only cases whose id matches one of these globs.
+	Cases []string `yaml:"cases,omitempty"`
+	// Only cases with one of these tags.
+	Tags []string `yaml:"tags,omitempty"`
+	// Only these values of axes.
+	Axes map[string][]string `yaml:"axes,omitempty"`
+	// Repeats of every selected case. Default: what the suite says.
+	Repeats suite.Positive `yaml:"repeats,omitempty"`
+	// What all its runs may spend together.
+	Budget *scheduleBudgetFile `yaml:"budget,omitempty"`
+	// Whether it rests.
+	Paused bool `yaml:"paused,omitempty"`
+}
+
+// What all runs of a schedule may spend together.
+type scheduleBudgetFile struct {
+	// US dollars, for ever.
+	USD suite.Dollars `yaml:"usd"`
 }
 
 // What part of the farm one tenant gets.

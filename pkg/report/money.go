@@ -74,6 +74,9 @@ func covered(c eval.Coverage) string {
 	if c.DayMicroUSD > 0 {
 		caps = append(caps, eval.USD(c.DayMicroUSD)+" a day for all runs")
 	}
+	if c.ScheduleMicroUSD > 0 {
+		caps = append(caps, eval.USD(c.ScheduleMicroUSD)+" for all runs of the schedule")
+	}
 	if len(caps) == 0 {
 		return ""
 	}
@@ -87,6 +90,8 @@ func covered(c eval.Coverage) string {
 		line += "; the time is over"
 	case eval.ShortOfDayMoney:
 		line += "; what the day has left is less than another trial may cost"
+	case eval.ShortOfScheduleMoney:
+		line += "; what the schedule has left is less than another trial may cost"
 	}
 	return line + fmt.Sprintf("; %d of %d rounds complete", c.CompleteRounds, c.Rounds)
 }

@@ -188,7 +188,7 @@ func TestTrialsBeginInTheOrderOfThePlan(t *testing.T) {
 // When nothing more fits, what runs may end, and counts.
 func TestRunThatIsShortLetsItsTrialsEnd(t *testing.T) {
 	const cheap, dear = 0, 1
-	for _, short := range []eval.Shortage{eval.ShortOfMoney, eval.ShortOfTokens, eval.ShortOfDayMoney} {
+	for _, short := range []eval.Shortage{eval.ShortOfMoney, eval.ShortOfTokens, eval.ShortOfDayMoney, eval.ShortOfScheduleMoney} {
 		t.Run(string(short), func(t *testing.T) {
 			seed := seedFor(t, 2, 3, cheap, dear, dear, cheap)
 			b := setup(t, scheduler.Options{})
@@ -203,8 +203,11 @@ func TestRunThatIsShortLetsItsTrialsEnd(t *testing.T) {
 				req.Budget.MicroUSD, req.Budget.Tokens, req.DayMicroUSD = 90, 1000, 1000
 			case eval.ShortOfTokens:
 				req.Budget.MicroUSD, req.Budget.Tokens, req.DayMicroUSD = 1000, 90, 1000
-			default:
+			case eval.ShortOfDayMoney:
 				req.Budget.MicroUSD, req.Budget.Tokens, req.DayMicroUSD = 1000, 1000, 90
+			default:
+				req.Budget.MicroUSD, req.Budget.Tokens, req.DayMicroUSD = 1000, 1000, 1000
+				req.Schedule, req.ScheduleMicroUSD = "nightly", 90
 			}
 			run, err := scheduler.Create(t.Context(), b.store, req)
 			if err != nil {

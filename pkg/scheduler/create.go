@@ -31,6 +31,12 @@ type Request struct {
 	// runs of a UTC day. Zero is no bound.
 	Budget      eval.Budget
 	DayMicroUSD int64
+	// Schedule that asks for the run, and the bound of all its runs in
+	// ScheduleMicroUSD.
+	Schedule         string
+	ScheduleMicroUSD int64
+	// ID of the run; empty mints one.
+	ID string
 	// Prices names the version of the price list that the models' prices are from.
 	Prices string
 	// Rounds is how many repeats the budget is taken to afford, where the suite lets
@@ -111,10 +117,11 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 	}
 	header := blob.Pack(eval.Encode(snap))
 	run := eval.Run{
-		ID: newRunID(now), Suite: snap.Suite, SuiteHash: snap.SuiteHash, SuitePath: loaded.Path,
+		ID: cmp.Or(req.ID, newRunID(now)), Suite: snap.Suite, SuiteHash: snap.SuiteHash, SuitePath: loaded.Path,
 		State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256,
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
-		Priority: or(req.Priority, 1), Tenant: req.Tenant, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Budget: budget, DayMicroUSD: req.DayMicroUSD, Created: now.UTC(),
+		Priority: or(req.Priority, 1), Tenant: req.Tenant, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Created: now.UTC(),
+		Budget: budget, DayMicroUSD: req.DayMicroUSD, Schedule: req.Schedule, ScheduleMicroUSD: req.ScheduleMicroUSD,
 	}
 	if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
 		return eval.Run{}, eval.Snapshot{}, nil, err

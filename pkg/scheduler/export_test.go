@@ -1,5 +1,7 @@
 package scheduler
 
+import "context"
+
 // Held is how many trials of a run the scheduler has in memory.
 func (s *Scheduler) Held(run string) int {
 	s.mu.Lock()
@@ -16,6 +18,9 @@ func (s *Scheduler) Between(do func()) {
 	defer s.turn.Unlock()
 	do()
 }
+
+// Look does what is due by a timetable, once.
+func (t *Timetable) Look(ctx context.Context) error { return t.look(ctx) }
 
 // Remembered is how many waiting trials of a grading it keeps at most.
 const Remembered = remembered

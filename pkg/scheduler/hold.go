@@ -83,7 +83,7 @@ func askedNames(snap eval.Snapshot, c eval.Case, v eval.Variant) []string {
 // from being kept: models that nobody knows the price of, and trials that nothing
 // bounds. Of a grading, only judges cost something.
 func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
-	money := run.Budget.MicroUSD > 0 || run.DayMicroUSD > 0
+	money := run.CapsMoney()
 	var problems []string
 	seen := map[string]bool{}
 	report := func(problem string) {
@@ -123,6 +123,8 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.Budget.MicroUSD)))
 		case run.DayMicroUSD > 0 && hold.MicroUSD > run.DayMicroUSD:
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than all runs of a day may, %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.DayMicroUSD)))
+		case run.ScheduleMicroUSD > 0 && hold.MicroUSD > run.ScheduleMicroUSD:
+			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the schedule's whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.ScheduleMicroUSD)))
 		case run.Budget.Tokens > 0 && hold.Tokens > run.Budget.Tokens:
 			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, run.Budget.Tokens))
 		}

@@ -287,6 +287,7 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 			return nil, err
 		}
 		run.Budget, run.DayMicroUSD = of.Budget, of.DayMicroUSD
+		run.Schedule, run.ScheduleMicroUSD = of.Schedule, of.ScheduleMicroUSD
 	}
 	r := &running{run: run, queue: s.trials, done: make(chan struct{})}
 	if run.Parent != "" {

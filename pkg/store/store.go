@@ -129,6 +129,8 @@ type RunFilter struct {
 	Suite string
 	// Prefix of the run id.
 	Prefix string
+	// Schedule keeps only runs that it started.
+	Schedule string
 	// Unfinished keeps only runs that are not done.
 	Unfinished bool
 	Limit      int
@@ -170,10 +172,11 @@ type Store interface {
 	Trials
 	Results
 	Baselines
+	Schedules
 	Leases
 
 	// Collect deletes done runs that finished before a time and are no baseline,
-	// and blobs that nothing refers to. With dryRun it only counts.
+	// blobs that nothing refers to, and firings that were decided before it. With dryRun it only counts.
 	Collect(ctx context.Context, before time.Time, dryRun bool) (Collected, error)
 }
 
@@ -260,7 +263,8 @@ type Trials interface {
 	// Dispatch writes marks with their holds, in order and in one step, up to the
 	// first whose hold does not fit the caps: those of the run's Budget, which the
 	// run shares with its gradings, and its DayMicroUSD, which counts what was
-	// stored today and what all runs of the store hold. A hold of nothing always
+	// stored today and what all runs of the store hold, and its ScheduleMicroUSD, which
+	// counts what all runs of its Schedule have ever taken. A hold of nothing always
 	// fits. A mark of an attempt that is out already, or that has been overtaken,
 	// changes nothing and counts as written. The cursor never moves back. Of a run
 	// that is done nothing is dispatched: that is ErrDone.

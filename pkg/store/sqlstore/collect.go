@@ -22,7 +22,8 @@ const slice = 1000
 // Collect deletes done runs that finished before a time with all that belongs
 // to them, and the blobs that no remaining run needs and that nobody brought
 // since that time. With dryRun it only counts. Bytes are those of the blobs, as
-// stored. The sums of days go when they are old.
+// stored. The sums of days go when they are old, and so
+// do firings.
 //
 // A run disappears from all lists at once and is then emptied step by step; a
 // Collect that was interrupted is completed by the next one.
@@ -72,6 +73,9 @@ func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected,
 		if _, err = tx.ExecContext(ctx, `INSERT INTO collected (run) SELECT id FROM runs r WHERE `+oldRun, micros(before)); err != nil {
 			return err
 		}
+		if err := keepTaken(ctx, tx); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, `DELETE FROM runs WHERE id IN (SELECT run FROM collected)`)
 		return err
 	})
@@ -98,6 +102,9 @@ func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected,
 		return c, err
 	}
 	if _, err := db.exec(ctx, `DELETE FROM days WHERE day < ?`, date(db.now().Add(-daysKept))); err != nil {
+		return c, err
+	}
+	if _, err := db.exec(ctx, `DELETE FROM firings WHERE at < ? AND outcome <> 'queued'`, micros(before)); err != nil {
 		return c, err
 	}
 	if db.Dialect.Shrink == nil {

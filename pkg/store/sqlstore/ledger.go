@@ -138,9 +138,10 @@ type bounds []bound
 // ledgers only for caps that are set.
 func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) (bounds, error) {
 	var budget eval.Budget
-	var most int64
-	err := tx.queryRow(ctx, `SELECT budget_microusd, budget_tokens, day_microusd FROM runs WHERE id = ?`, head).
-		Scan(&budget.MicroUSD, &budget.Tokens, &most)
+	var most, ofSchedule int64
+	var schedule string
+	err := tx.queryRow(ctx, `SELECT budget_microusd, budget_tokens, day_microusd, schedule, schedule_microusd FROM runs WHERE id = ?`, head).
+		Scan(&budget.MicroUSD, &budget.Tokens, &most, &schedule, &ofSchedule)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", head, missing(err))
 	}
@@ -164,6 +165,13 @@ func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) 
 			return nil, err
 		}
 		bs = append(bs, bound{eval.ShortOfDayMoney, most, d.SpentMicroUSD, d.HeldMicroUSD, microUSD})
+	}
+	if ofSchedule > 0 {
+		b := bound{name: eval.ShortOfScheduleMoney, max: ofSchedule, of: microUSD}
+		if b.gone, b.held, err = takenBy(ctx, tx, schedule); err != nil {
+			return nil, err
+		}
+		bs = append(bs, b)
 	}
 	return bs, nil
 }

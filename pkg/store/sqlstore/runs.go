@@ -15,14 +15,15 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
 	var created, finished int64
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
-		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant)
+		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant,
+		&r.Schedule, &r.ScheduleMicroUSD)
 	r.Created, r.Finished = moment(created), moment(finished)
 	return r, err
 }
@@ -56,11 +57,15 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 	if err := bearableDay(r.DayMicroUSD); err != nil {
 		return err
 	}
+	if r.ScheduleMicroUSD < 0 {
+		return errors.New("a schedule's cap cannot be negative")
+	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
-		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant)
+		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant,
+		r.Schedule, r.ScheduleMicroUSD)
 	if err != nil {
 		return err
 	}
@@ -155,9 +160,9 @@ func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, erro
 	err := db.look(ctx, func(q querier) (err error) {
 		rs, err = readAll(ctx, q, scanRun, `
 			SELECT `+runColumns+` FROM runs
-			WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done')
+			WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5)
 			ORDER BY created DESC, id DESC LIMIT ?4`,
-			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit))
+			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit), f.Schedule)
 		return err
 	})
 	if err != nil {

@@ -36,10 +36,13 @@ func testAnySpending(t *testing.T, s store.Store, c *clock) {
 		m.budgets[m.b] = eval.Budget{MicroUSD: 50}
 		r, blobs := newRun(m.a, purseTrials)
 		r.Budget, r.DayMicroUSD, r.Grading, r.MaxLost = m.budgets[m.a], purseDay, m.g, 100
+		r.Schedule, r.ScheduleMicroUSD = id, purseSchedule
 		g := r
 		g.ID, g.Parent, g.Grading = m.g, m.a, ""
 		must(t, s.CreateRun(t.Context(), r, blobs, g))
-		createCapped(t, s, m.b, purseTrials, m.budgets[m.b], purseDay)
+		r, blobs = newRun(m.b, purseTrials)
+		r.Budget, r.DayMicroUSD, r.Schedule, r.ScheduleMicroUSD = m.budgets[m.b], purseDay, id, purseSchedule
+		must(t, s.CreateRun(t.Context(), r, blobs))
 		t.Repeat(map[string]func(*rapid.T){
 			"dispatch":  m.dispatch,
 			"tell":      m.tell,
@@ -59,6 +62,8 @@ func testAnySpending(t *testing.T, s store.Store, c *clock) {
 const (
 	purseTrials = 3
 	purseDay    = 90
+	// purseSchedule is the cap of both runs, on all days.
+	purseSchedule = 100
 )
 
 // A purse is what was really spent by run a with its grading g, and by run b.
@@ -139,14 +144,15 @@ func (m *purse) short(run string, hold eval.Amount) (short eval.Shortage, final 
 	if run == m.g {
 		family = m.a
 	}
-	l, b := m.sum(family), m.budgets[family]
+	l, all, b := m.sum(family), m.sum(""), m.budgets[family]
 	for _, bound := range []struct {
 		name                   eval.Shortage
 		most, gone, held, hold int64
 	}{
 		{eval.ShortOfMoney, b.MicroUSD, l.Spent.MicroUSD + l.Charged.MicroUSD, l.Held.MicroUSD, hold.MicroUSD},
 		{eval.ShortOfTokens, b.Tokens, l.Spent.Tokens + l.Charged.Tokens, l.Held.Tokens, hold.Tokens},
-		{eval.ShortOfDayMoney, purseDay, m.days[m.today()], m.sum("").Held.MicroUSD, hold.MicroUSD},
+		{eval.ShortOfDayMoney, purseDay, m.days[m.today()], all.Held.MicroUSD, hold.MicroUSD},
+		{eval.ShortOfScheduleMoney, purseSchedule, all.Spent.MicroUSD + all.Charged.MicroUSD, all.Held.MicroUSD, hold.MicroUSD},
 	} {
 		if bound.most == 0 || bound.hold == 0 || bound.gone+bound.held+bound.hold <= bound.most {
 			continue
@@ -362,5 +368,8 @@ func (m *purse) compare(t *rapid.T) {
 	}
 	if day := m.days[m.today()] + m.sum("").Held.MicroUSD; day > purseDay {
 		t.Errorf("got %d taken of the day's %d", day, purseDay)
+	}
+	if all := m.sum("").Total().MicroUSD; all > purseSchedule {
+		t.Errorf("got %d taken of the schedule's %d", all, purseSchedule)
 	}
 }

@@ -80,6 +80,13 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/AtOnce", func(t *testing.T, s store.Store) { ShareCap(t, s) }},
 		{"Live", testLive},
 		{"Baselines", testBaselines},
+		{"Schedules/Table", testSchedules},
+		{"Schedules/Fire", testFire},
+		{"Schedules/FireQueued", testFireQueued},
+		{"Schedules/FireCancels", testFireCancels},
+		{"Schedules/FireAtOnce", testFireAtOnce},
+		{"Schedules/Cap", testScheduleCap},
+		{"Schedules/CollectFirings", testCollectFirings},
 		{"Blobs", testBlobs},
 		{"Events/Order", testEvents},
 		{"Events/Follow", testFollow},
@@ -316,6 +323,8 @@ func testNotFound(t *testing.T, s store.Store) {
 	_, err = s.Attempts(ctx, "r-none", 0)
 	notFound(t, "Attempts", err)
 	notFound(t, "EachResult", s.EachResult(ctx, "r-none", func(store.Row) error { return nil }))
+	_, err = s.Schedule(ctx, "none")
+	notFound(t, "Schedule", err)
 	_, err = s.GetBlob(ctx, blob.Pack(nil).SHA256)
 	notFound(t, "GetBlob", err)
 
