@@ -163,6 +163,7 @@ type Store interface {
 	Trials
 	Results
 	Baselines
+	Notices
 
 	// Collect deletes done runs that finished before a time and are no baseline,
 	// and blobs that nothing refers to. With dryRun it only counts.
@@ -228,8 +229,9 @@ type Runs interface {
 	// Finish stores the outcome, what ran out, the verdict, exit code and summary of
 	// a run, makes it done, and adds an event. Attempts that are still out are
 	// charged what they hold. A grading that is complete becomes its run's current
-	// one.
-	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
+	// one. Notices of the run go into the outbox with it, waiting; one that the run
+	// has for a target already stays as it is.
+	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...Notice) error
 	// Events returns events of a run (of all runs for "") after a sequence
 	// number, at most limit.
 	Events(ctx context.Context, run string, after int64, limit int) ([]eval.Event, error)
