@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"errors"
+	"net/netip"
+	"net/url"
 	"path"
 	"slices"
 )
@@ -107,4 +110,26 @@ func (t Target) Wants(run Run, before RunVerdict) bool {
 	return slices.ContainsFunc(t.On, func(o Occasion) bool {
 		return o == OnAlways || o == OnChange && run.Verdict != before || string(o) == string(run.Verdict)
 	})
+}
+
+// CheckAddress says why an address cannot be posted to; nil is that it can. What is
+// not signed carries a secret, and goes in the clear to this machine only.
+func CheckAddress(address string, signed bool) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("it is no address of http:// or https://")
+	case u.User != nil:
+		return errors.New("credentials do not belong into an address")
+	case u.Scheme == "http" && !signed && !thisMachine(u.Hostname()):
+		return errors.New("it holds or carries a secret, and http:// would show it to everybody on the way")
+	default:
+		return nil
+	}
+}
+
+// thisMachine says whether a host is the one that we run on.
+func thisMachine(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }

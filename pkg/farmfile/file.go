@@ -14,6 +14,8 @@ type File struct {
 	// ConfirmMicroUSD is the cost from which a run is confirmed before it starts.
 	// Zero means that the file does not say.
 	ConfirmMicroUSD int64
+	// Targets are told of runs that are done, in the order of their names.
+	Targets []eval.Target
 	// Warnings do not keep the file from being used.
 	Warnings []strictyaml.Problem
 }
