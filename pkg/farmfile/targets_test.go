@@ -22,7 +22,7 @@ func TestTargets(t *testing.T) {
 		{Name: "enterprise", On: []eval.Occasion{eval.OnPass, eval.OnFail}, GitHubStatus: &eval.GitHubStatus{
 			Repository: "a/b.c", Token: "${{ secrets.GHE }}", Context: "evals / nightly", APIURL: "https://ghe.example.com/api/v3",
 		}},
-		{Name: "hidden", On: unless, Webhook: &eval.Webhook{URL: "${{ secrets.WEBHOOK_URL }}", Secret: "${{secrets.WEBHOOK_SECRET}}"}},
+		{Name: "hidden", On: unless, Webhook: &eval.Webhook{URL: "${{ secrets.WEBHOOK_URL }}", Secret: "${{ secrets.WEBHOOK_SECRET }}"}},
 		{Name: "hook-in-the-clear", On: []eval.Occasion{eval.OnChange}, Webhook: &eval.Webhook{URL: "http://receiver:8080/", Secret: "${{ secrets.WEBHOOK_SECRET }}"}},
 		{Name: "implicit", On: unless, Email: &eval.Email{Host: "mail.example.com", Port: 465, From: "a@b", To: []string{"c@d"}, TLS: eval.MailImplicit}},
 		{Name: "mail", On: unless, Email: &eval.Email{
