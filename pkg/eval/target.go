@@ -133,3 +133,19 @@ func thisMachine(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
+
+// Kind is how the target is reached, as farm files call it.
+func (t Target) Kind() string {
+	switch {
+	case t.Webhook != nil:
+		return "webhook"
+	case t.Slack != nil:
+		return "slack"
+	case t.GitHubStatus != nil:
+		return "github_status"
+	case t.Email != nil:
+		return "email"
+	default:
+		return ""
+	}
+}

@@ -19,7 +19,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 	if r.run.Parent != "" {
 		ending = endGrading
 	}
-	run, summary, err := ending(ctx, s.store, r.run, r.snapshot)
+	run, summary, err := ending(ctx, s.teller(r.run), r.run, r.snapshot)
 	if err != nil {
 		return err
 	}
