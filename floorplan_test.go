@@ -71,7 +71,7 @@ var testRooms = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema": "pkg/suite",
 	"github.com/alicebob/miniredis":         "pkg/jobs/asynqjobs",
 	"github.com/emersion/":                  "pkg/notify",
-	"github.com/standard-webhooks/":         "pkg/notify",
+	"github.com/standard-webhooks/":         "pkg/notify pkg/cli",
 }
 
 func TestFloorPlan(t *testing.T) {

@@ -50,6 +50,8 @@ type Config struct {
 	// Guard is the argument vector that makes this executable a guard of a
 	// server's process group.
 	Guard []string
+	// Targets that are told of runs that are done.
+	Targets []eval.Target
 	// Version of this evalfarm.
 	Version string
 	// Logger for what nobody else is told. Nil discards.
@@ -112,7 +114,7 @@ func (c Config) secret(name string) (string, error) {
 	}
 	path, ok := lookup(c.Environ, name+"_FILE")
 	if !ok {
-		return "", fmt.Errorf("this worker has no secret %q; set the environment variable %s, or %s_FILE to the path of a file that holds it", name, name, name)
+		return "", fmt.Errorf("this process has no secret %q; set the environment variable %s, or %s_FILE to the path of a file that holds it", name, name, name)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -103,6 +103,9 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return err
 	}
+	if conf.Targets, err = c.targets(); err != nil {
+		return err
+	}
 	watch, err := c.watch(ctx, f, s, run)
 	if err != nil {
 		return err
@@ -127,7 +130,9 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return fmt.Errorf("run %s: %w; continue: evalfarm resume %s", run.ID, err, run.ID)
 	}
-	return c.conclude(ctx, outputs, f.quiet, s, summary)
+	err = c.conclude(ctx, outputs, f.quiet, s, summary)
+	c.tellLocal(ctx, conf, s, run.ID)
+	return err
 }
 
 // cancelAtFail wraps an observer so that the first fail cancels the run. Trials

@@ -104,7 +104,7 @@ func (c *command) root() *cobra.Command {
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error")
 	root.AddCommand(
 		c.plan(), c.run(), c.resume(), c.retry(), c.cancel(), c.status(),
-		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(),
+		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(), c.notifications(),
 		c.validate(), c.schema(), c.suites(),
 		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},

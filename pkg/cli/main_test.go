@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"alike":    alike,
 			"ask":      ask,
 			"exits":    wantExit,
+			"receive":  receive,
 			"waitport": waitPort,
 		},
 	})

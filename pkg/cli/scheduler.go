@@ -150,6 +150,9 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if err != nil {
 		return err
 	}
+	if conf.Targets, err = c.targets(); err != nil {
+		return err
+	}
 	token, err := c.token(f.tokenFile)
 	if err != nil {
 		return err
