@@ -1,8 +1,8 @@
 // Package store is the contract of what is kept: runs, trials, attempts,
 // results, scores, blobs and events, and what all of it costs.
 //
-// The store is the truth of a farm. Who writes what: the scheduler writes runs
-// and the dispatch marks of trials; the aggregator alone writes attempts,
+// The store is the truth of a farm. Who writes what: the scheduler writes runs, the
+// dispatch marks of trials and notices; the aggregator alone writes attempts,
 // results and scores. Every write is idempotent, because every writer may be
 // killed and repeat itself.
 //
