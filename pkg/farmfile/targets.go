@@ -86,11 +86,9 @@ func (b *build) target(name string, f *targetFile) eval.Target {
 	return t
 }
 
-// kinds are the keys of which a target has one.
-var kinds = []string{"webhook", "slack", "github_status", "email"}
-
 // oneKind wants a target to be reached in one way.
 func (b *build) oneKind(at *strictyaml.Node) {
+	kinds := []string{"webhook", "slack", "github_status", "email"}
 	var first string
 	for _, kind := range kinds {
 		switch n := at.Get(kind); {

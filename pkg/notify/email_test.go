@@ -66,6 +66,7 @@ func open(t *testing.T, how eval.MailTLS) *postOffice {
 		server.TLSConfig = secure
 	case eval.MailImplicit:
 		l = tls.NewListener(l, secure)
+	case eval.MailPlain:
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(l) }()

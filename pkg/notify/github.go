@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -86,7 +87,7 @@ func githubState(v eval.RunVerdict) string {
 func githubFailure(r reply, now time.Time) error {
 	err := r.failure(now)
 	limited := r.header.Get("X-Ratelimit-Remaining") == "0" || r.header.Get("Retry-After") != ""
-	if f, ok := err.(*failure); ok && r.code == http.StatusForbidden && limited { //nolint:errorlint // it is ours, and not wrapped
+	if f, ok := errors.AsType[*failure](err); ok && r.code == http.StatusForbidden && limited {
 		f.state, f.after = store.NoticeWaiting, retryAfter(r.header, now)
 		if reset, err := strconv.ParseInt(r.header.Get("X-Ratelimit-Reset"), 10, 64); err == nil && f.after == 0 {
 			f.after = min(max(time.Unix(reset, 0).Sub(now), 0), longest)

@@ -193,16 +193,12 @@ func (m message) rates() []string {
 func (m message) failures() []string {
 	var lines []string
 	for _, c := range m.Data.Failures {
-		line := string(c.Verdict) + " " + c.Case
+		name := string(c.Verdict) + " " + c.Case
 		if c.Variant != "" {
-			line += " [" + c.Variant + "]"
+			name += " [" + c.Variant + "]"
 		}
-		for _, more := range []string{c.Reason, c.Message} {
-			if more != "" {
-				line += ": " + more
-			}
-		}
-		lines = append(lines, line)
+		parts := slices.DeleteFunc([]string{name, c.Reason, c.Message}, func(s string) bool { return s == "" })
+		lines = append(lines, strings.Join(parts, ": "))
 	}
 	if more := m.Data.FailedCells - len(m.Data.Failures); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

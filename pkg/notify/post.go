@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -50,9 +51,7 @@ func (s *Sender) post(ctx context.Context, address string, signed bool, header h
 	if err != nil {
 		return reply{}, never("the address cannot be used")
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "evalfarm/"+s.opts.Version)
 	resp, err := s.client.Do(req)

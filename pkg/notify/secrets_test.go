@@ -18,7 +18,7 @@ import (
 func TestSecretsAreHidden(t *testing.T) {
 	const token = "xoxb-very-secret-token-0123456789"
 	echo := func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(400)
+		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, "you sent "+r.Header.Get("Authorization")+" to "+r.URL.String()+
 			", and in colours xoxb-very\x1b[1m-secret-token-0123456789 and at the end of what is shown "+strings.Repeat(".", 210)+token)
 	}

@@ -3,8 +3,7 @@ package notify_test
 import (
 	"context"
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -53,7 +52,7 @@ func TestTries(t *testing.T) {
 		"a reset":                         {reset, store.NoticeWaiting, 4 * time.Second, 5 * time.Second, "EOF"},
 		"an answer without an end": {
 			func(w http.ResponseWriter, r *http.Request) {
-				w.WriteHeader(400)
+				w.WriteHeader(http.StatusBadRequest)
 				for r.Context().Err() == nil {
 					if _, err := w.Write([]byte(strings.Repeat("endless ", 100))); err != nil {
 						return
@@ -111,7 +110,7 @@ func TestAServerThatHangs(t *testing.T) {
 
 func TestACertificateThatNobodyTrusts(t *testing.T) {
 	to := httptest.NewUnstartedServer(http.NotFoundHandler())
-	to.Config.ErrorLog = log.New(io.Discard, "", 0)
+	to.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	to.StartTLS()
 	defer to.Close()
 	r := newRig(t, hook(to.URL))

@@ -10,15 +10,15 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// end finishes a run, with notices for targets that are due at once.
-func end(t tb, s store.Store, run string, targets ...string) {
+// end finishes run1, with notices for targets that are due at once.
+func end(t tb, s store.Store, targets ...string) {
 	t.Helper()
-	r, err := s.Run(t.Context(), run)
+	r, err := s.Run(t.Context(), run1)
 	must(t, err)
 	r.Outcome, r.Finished = eval.OutcomeComplete, when
 	var ns []store.Notice
 	for _, target := range targets {
-		ns = append(ns, store.Notice{Run: run, Target: target, Due: when, Created: when})
+		ns = append(ns, store.Notice{Run: run1, Target: target, Due: when, Created: when})
 	}
 	must(t, s.Finish(t.Context(), r, blob.Pack([]byte("{}")), ns...))
 }
@@ -47,7 +47,7 @@ func testNotices(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	create(t, s, run1, 1)
 	equal(t, "before the end", notices(t, s, run1), nil)
-	end(t, s, run1, "team", "mail")
+	end(t, s, "team", "mail")
 	equal(t, "after it", notices(t, s, run1), []store.Notice{waiting(run1, "mail"), waiting(run1, "team")})
 
 	// A claim counts, and nobody else has the notice meanwhile.
@@ -80,7 +80,7 @@ func testNotices(t *testing.T, s store.Store) {
 	equal(t, "claimed once it is sent", claim(t, s, "", 24*time.Hour, "team"), nil)
 
 	// The end of a run is told once, however often it is stored.
-	end(t, s, run1, "team", "third")
+	end(t, s, "team", "third")
 	equal(t, "after another end", notices(t, s, run1), []store.Notice{waiting(run1, "mail"), third, waiting(run1, "third")})
 
 	// A person may want it again.
@@ -95,12 +95,12 @@ func testNoticesOfARetriedRun(t *testing.T, s store.Store) {
 	create(t, s, run1, 1)
 	dispatch(t, s, run1, 1)
 	commit(t, s, record(run1, 0, 1, eval.Error))
-	end(t, s, run1, "team")
+	end(t, s, "team")
 	_, err := s.Retry(t.Context(), run1, []eval.Verdict{eval.Error})
 	must(t, err)
 	equal(t, "claimed while it runs again", claim(t, s, "", 0, "team"), nil)
 	commit(t, s, record(run1, 0, 2, eval.Pass))
-	end(t, s, run1, "team")
+	end(t, s, "team")
 	equal(t, "claimed when it is done", len(claim(t, s, "", 0, "team")), 1)
 }
 
@@ -135,7 +135,7 @@ func testNoticesAtOnce(t *testing.T, s store.Store) {
 	for i := range targets {
 		names = append(names, string(rune('a'+i)))
 	}
-	end(t, s, run1, names...)
+	end(t, s, names...)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	claimed := map[string]int{}
