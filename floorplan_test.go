@@ -28,7 +28,7 @@ var floors = []string{
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest internal/pgtest",
 	// Fourth: the services.
-	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor",
+	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor pkg/notify",
 	// Fifth: faces that are served.
 	"pkg/httpapi pkg/stub",
 	// Sixth: the composition.
@@ -57,6 +57,9 @@ var rooms = map[string]string{
 	"github.com/pressly/goose":                   "pkg/store/sqlstore",
 	"github.com/klauspost/compress":              "pkg/blob",
 	"go.opentelemetry.io/otel":                   "pkg/telemetry",
+	"github.com/wneessen/go-mail":                "pkg/notify",
+	"github.com/emersion/":                       "", // tests only
+	"github.com/standard-webhooks/":              "", // tests only
 	"github.com/spf13/cobra":                     "pkg/cli",
 	"charm.land/":                                "pkg/cli",
 	"golang.org/x/term":                          "pkg/cli",
@@ -69,6 +72,8 @@ var testRooms = map[string]string{
 	"github.com/santhosh-tekuri/jsonschema": "pkg/suite",
 	"github.com/alicebob/miniredis":         "pkg/jobs/asynqjobs",
 	"github.com/pressly/goose":              "pkg/store/sqlitestore",
+	"github.com/emersion/":                  "pkg/notify",
+	"github.com/standard-webhooks/":         "pkg/notify pkg/cli",
 }
 
 func TestFloorPlan(t *testing.T) {

@@ -60,6 +60,8 @@ type Config struct {
 	// ContainerEngine is the path or the name of the command that runs servers
 	// with an image. Empty means docker, else podman, on the PATH of Environ.
 	ContainerEngine string
+	// Targets that are told of runs that are done.
+	Targets []eval.Target
 	// Version of this evalfarm.
 	Version string
 	// Logger for what nobody else is told. Nil discards.
@@ -131,7 +133,7 @@ func (c Config) Secret(name string) (string, error) {
 	}
 	path, ok := lookup(c.Environ, name+"_FILE")
 	if !ok {
-		return "", fmt.Errorf("this worker has no secret %q; set the environment variable %s, or %s_FILE to the path of a file that holds it", name, name, name)
+		return "", fmt.Errorf("this process has no secret %q; set the environment variable %s, or %s_FILE to the path of a file that holds it", name, name, name)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

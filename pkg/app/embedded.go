@@ -14,6 +14,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/jobs/asynqjobs"
 	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/limit/redislimit"
+	"github.com/evalfarm/evalfarm/pkg/notify"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
@@ -26,7 +27,8 @@ var ErrStopped = errors.New("stopped before the run was done")
 
 // Carry carries out one run with the whole farm in this process, and returns
 // its summary. When ctx ends, running trials get Config.Grace to finish, the
-// rest stays in the store, and the error is ErrStopped.
+// rest stays in the store, and the error is ErrStopped. Notices for local targets
+// are then in the outbox; LocalSender sends them.
 func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observer) (eval.Summary, error) {
 	of, err := s.Run(ctx, run)
 	if err != nil {
@@ -48,7 +50,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	q := newQueues(c, b, s.ID()+"-"+run)
 	id := workerID()
 	limiter, gate := newLimiter(c, b, id)
-	agg, sched := newScheduler(c, s, q, gate, obs.Stored)
+	agg, sched := newScheduler(c, s, q, gate, c.LocalSender(s), obs.Stored)
 	pool := c.sessions(s.ID(), id)
 	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, obs)
 	if of.Grading == "" && of.Parent == "" {
@@ -149,8 +151,9 @@ func work(ctx context.Context, hands []*worker.Worker) error {
 }
 
 // newScheduler makes the aggregator of s and the scheduler that hears what it
-// stored. observe, when it is not nil, hears it next.
-func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
+// stored, and that leaves to the sender whom to tell of a run's end. observe, when it
+// is not nil, hears what was stored next.
+func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, sender *notify.Sender, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
 	var sched *scheduler.Scheduler
 	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
 		sched.Stored(st)
@@ -158,7 +161,9 @@ func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe fu
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Logger: c.logger()})
+	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{
+		Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Ended: sender.Ended, Logger: c.logger(),
+	})
 	return agg, sched
 }
 

@@ -39,8 +39,12 @@ type SchedulerConfig struct {
 	Done func(eval.Summary)
 }
 
+// lastNotices bounds how long a scheduler that has nothing more to do begins to send
+// notices.
+const lastNotices = 15 * time.Second
+
 // Schedule is a farm's scheduler: it keeps runs moving, takes results from the
-// stream and serves the API. It returns when every run is done, or with
+// stream, sends notices and serves the API. It returns when every run is done, or with
 // ErrStopped when ctx ends.
 func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval.Run) error {
 	// One scheduler for each store: two would take each other's results from the
@@ -64,7 +68,8 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	defer b.Close()
 	q := newQueues(c.Config, b, s.ID())
 	_, gate := newLimiter(c.Config, b, "scheduler")
-	agg, sched := newScheduler(c.Config, s, q, gate, nil)
+	sender := c.Sender(s)
+	agg, sched := newScheduler(c.Config, s, q, gate, sender, nil)
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -72,6 +77,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	g.Go(func() error { return settled(base, b.Run(base)) })
 	g.Go(func() error { return settled(base, agg.Run(base)) })
 	g.Go(func() error { return settled(base, sched.Run(base)) })
+	g.Go(func() error { return settled(base, sender.Run(base)) })
 	for _, queue := range []*asynqjobs.Queue{q.trials, q.judging} {
 		g.Go(func() error {
 			return settled(base, queue.Receive(base, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
@@ -98,9 +104,16 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 			if err != nil {
 				return err
 			}
+			sender.Wake()
 			if c.Done != nil {
 				c.Done(summary)
 			}
+		}
+		// Nobody may come after us to send what the last run has left in the outbox.
+		last, cancel := context.WithTimeout(base, lastNotices)
+		defer cancel()
+		if _, err := sender.Deliver(last, ""); err != nil {
+			c.logger().WarnContext(base, "send the last notices", "error", err)
 		}
 		return nil
 	})

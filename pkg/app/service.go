@@ -31,6 +31,8 @@ type ServiceConfig struct {
 	// the runs came to that this one led to their ends. Both may be nil.
 	Led  func(holder string, us bool)
 	Done func(eval.Summary)
+	// Keep is how long done runs are kept. Zero means for ever.
+	Keep time.Duration
 	// Scheduled makes the request of a run of a schedule. Nil starts no such runs.
 	Scheduled func(ctx context.Context, s eval.Schedule) (scheduler.Request, error)
 }
@@ -77,15 +79,27 @@ func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
 // reign of this process knew is old.
 func (c ServiceConfig) lead(ctx context.Context, s store.Store, b *broker.Broker, gate *redislimit.Gate) error {
 	q := newQueues(c.Config, b, s.ID())
-	agg, sched := newScheduler(c.Config, s, q, gate, nil)
+	sender := c.Sender(s)
+	agg, sched := newScheduler(c.Config, s, q, gate, sender, nil)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return settled(ctx, agg.Run(ctx)) })
 	g.Go(func() error { return settled(ctx, sched.Run(ctx)) })
-	g.Go(func() error { return settled(ctx, sched.Serve(ctx, c.Done)) })
+	g.Go(func() error { return settled(ctx, sender.Run(ctx)) })
+	g.Go(func() error {
+		return settled(ctx, sched.Serve(ctx, func(summary eval.Summary) {
+			sender.Wake()
+			if c.Done != nil {
+				c.Done(summary)
+			}
+		}))
+	})
 	for _, queue := range []*asynqjobs.Queue{q.trials, q.judging} {
 		g.Go(func() error {
 			return settled(ctx, queue.Receive(ctx, func(ctx context.Context, rs []eval.Record) error { return agg.Put(ctx, rs...) }))
 		})
+	}
+	if c.Keep > 0 {
+		g.Go(func() error { return settled(ctx, collect(ctx, s, c.Keep, c.logger())) })
 	}
 	if c.Scheduled != nil {
 		timetable := scheduler.NewTimetable(s, scheduler.TimetableOptions{Request: c.Scheduled, Logger: c.logger()})

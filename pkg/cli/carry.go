@@ -122,6 +122,9 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return err
 	}
+	if conf.Targets, err = c.targets(); err != nil {
+		return err
+	}
 	queue := f.broker
 	if f.redis != "" {
 		queue = "redis"
@@ -150,7 +153,9 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return fmt.Errorf("run %s: %w; continue: evalfarm %sresume %s", run.ID, err, c.again(), run.ID)
 	}
-	return c.conclude(ctx, outputs, f.quiet, s, summary)
+	err = c.conclude(ctx, outputs, f.quiet, s, summary)
+	c.tellLocal(ctx, conf, s, run.ID)
+	return err
 }
 
 // locked says what to do about a run that another process carries out.

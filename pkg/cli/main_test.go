@@ -66,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"ask":      ask,
 			"engine":   engine,
 			"exits":    wantExit,
+			"receive":  receive,
 			"waitport": waitPort,
 		},
 	})

@@ -200,12 +200,19 @@ func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, liste
 	if err != nil {
 		return err
 	}
+	if conf.Targets, err = c.targets(); err != nil {
+		return err
+	}
+	keep, err := c.retention()
+	if err != nil {
+		return err
+	}
 	if err := c.reconcile(ctx, s); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.env.Stderr, "serving the store in %s; workers join at http://%s\n", conf.Home, listener.Addr())
 	return app.Serve(ctx, app.ServiceConfig{
-		Config: conf, Listener: listener, Token: token, Term: f.term, Scheduled: c.scheduled(f.attempts),
+		Config: conf, Listener: listener, Token: token, Term: f.term, Keep: keep, Scheduled: c.scheduled(f.attempts),
 		Led: func(holder string, us bool) {
 			if us {
 				fmt.Fprintf(c.env.Stderr, "scheduler %s leads\n", holder)
@@ -228,6 +235,9 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	}
 	conf, err := f.config(c)
 	if err != nil {
+		return err
+	}
+	if conf.Targets, err = c.targets(); err != nil {
 		return err
 	}
 	token, err := c.token(f.tokenFile)

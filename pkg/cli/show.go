@@ -51,7 +51,10 @@ raw messages between us and the server, one JSON document in a line.`,
 					if err := report.Terminal(c.env.Stdout, summary, o); err != nil {
 						return err
 					}
-					return c.printGradings(ctx, s, run)
+					if err := c.printGradings(ctx, s, run); err != nil {
+						return err
+					}
+					return c.printUnsent(ctx, s, run.ID)
 				}
 				trials, err := trialsOf(ctx, s, run, args[1], variant)
 				if err != nil {

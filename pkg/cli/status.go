@@ -47,6 +47,8 @@ type runStatus struct {
 	ScheduleMicroUSD int64  `json:"schedule_microusd,omitempty"`
 	// Live is what the run was doing when its scheduler last said so.
 	Live *eval.Live `json:"live,omitempty"`
+	// Notices of a done run.
+	Notices []store.Notice `json:"notices,omitempty"`
 }
 
 func (c *command) status() *cobra.Command {
@@ -90,6 +92,9 @@ func (c *command) status() *cobra.Command {
 						return err
 					}
 					st.Leader = leader.Holder
+				}
+				if st.Notices, err = s.Notices(ctx, run.ID, 0); err != nil {
+					return err
 				}
 				if err := c.printStatus(st, asJSON); err != nil {
 					return err
@@ -178,6 +183,9 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 		for _, line := range liveLines(*st.Live, now) {
 			c.print("%s\n", line)
 		}
+	}
+	for _, line := range unsent(st.Notices) {
+		c.print("  %s\n", line)
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ type File struct {
 	Providers []Provider
 	// Tenants in the order of their names.
 	Tenants []Tenant
+	// Targets are told of runs that are done, in the order of their names.
+	Targets []eval.Target
 	// Warnings do not keep the file from being used.
 	Warnings []strictyaml.Problem
 }

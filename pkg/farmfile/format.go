@@ -11,7 +11,7 @@ import (
 // The structs of this file are the format of farm.yaml: [Parse] decodes into them,
 // and the schema for editors is made of them and of their comments.
 
-// An evalfarm farm file: how scheduler and workers are run, how fast models may be called, with which keys, at which prices, and what may be spent.
+// An evalfarm farm file: how scheduler and workers are run, how fast models may be called, with which keys, at which prices, what may be spent, and who is told.
 type farmFile struct {
 	strictyaml.At
 	// Version of the format: 1.
@@ -52,6 +52,8 @@ type farmFile struct {
 	Schedules map[string]scheduleFile `yaml:"schedules,omitempty"`
 	// On whose account runs are, by name: what part of the farm each gets.
 	Tenants map[string]tenantFile `yaml:"tenants,omitempty"`
+	// Who is told of runs that are done, by a name of your own.
+	Notifications map[string]targetFile `yaml:"notifications,omitempty"`
 }
 
 // How the models of one provider at one address are called.

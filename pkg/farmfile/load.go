@@ -54,6 +54,7 @@ func Parse(name string, data []byte, opts Options) (*File, error) {
 		all = append(all, strictyaml.Decode(root, &file, strictyaml.Options{Free: "x-"})...)
 		b := &build{out: out, all: all, dir: opts.Dir}
 		b.file(&file)
+		b.notifications(&file)
 		all = b.all
 	}
 	strictyaml.Sort(all)

@@ -8,7 +8,7 @@ import (
 
 // formatSources hold the comments that the schema is described with.
 //
-//go:embed format.go
+//go:embed format.go targetform.go
 var formatSources embed.FS
 
 // Schema is the JSON Schema (draft 7, which editors know) of farm files. It is made

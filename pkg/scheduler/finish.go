@@ -19,7 +19,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 	if r.run.Parent != "" {
 		ending = endGrading
 	}
-	run, summary, err := ending(ctx, s.store, r.run, r.snapshot)
+	run, summary, err := ending(ctx, s.teller(r.run), r.run, r.snapshot)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ type Ender interface {
 	blob.Store
 	Run(ctx context.Context, id string) (eval.Run, error)
 	SetState(ctx context.Context, run string, s eval.RunState) error
-	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
+	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...store.Notice) error
 }
 
 // End finishes a run that nobody carries out, with what is stored.

@@ -56,6 +56,9 @@ type Options struct {
 	Tenants map[string]Tenant
 	// Limits tells how the keys of the farm's limiter stand. Nil knows of none.
 	Limits func(ctx context.Context) ([]eval.LimitState, error)
+	// Ended gives the notices of a run that has come to its end, for the store's outbox.
+	// Nil tells nobody.
+	Ended func(ctx context.Context, run eval.Run) ([]store.Notice, error)
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }

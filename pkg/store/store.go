@@ -1,8 +1,8 @@
 // Package store is the contract of what is kept: runs, trials, attempts,
 // results, scores, blobs and events, and what all of it costs.
 //
-// The store is the truth of a farm. Who writes what: the scheduler writes runs
-// and the dispatch marks of trials; the aggregator alone writes attempts,
+// The store is the truth of a farm. Who writes what: the scheduler writes runs, the
+// dispatch marks of trials and notices; the aggregator alone writes attempts,
 // results and scores. Every write is idempotent, because every writer may be
 // killed and repeat itself.
 //
@@ -174,6 +174,7 @@ type Store interface {
 	Baselines
 	Schedules
 	Leases
+	Notices
 
 	// Collect deletes done runs that finished before a time and are no baseline,
 	// blobs that nothing refers to, and firings that were decided before it. With dryRun it only counts.
@@ -246,8 +247,9 @@ type Runs interface {
 	// Finish stores the outcome, what ran out, the verdict, exit code and summary of
 	// a run, makes it done, and adds an event. Attempts that are still out are
 	// charged what they hold. A grading that is complete becomes its run's current
-	// one.
-	Finish(ctx context.Context, r eval.Run, summary eval.Blob) error
+	// one. Notices of the run go into the outbox with it, waiting; one that the run
+	// has for a target already stays as it is.
+	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...Notice) error
 	// Events returns events of a run (of all runs for "") after a sequence
 	// number, at most limit.
 	Events(ctx context.Context, run string, after int64, limit int) ([]eval.Event, error)

@@ -20,7 +20,7 @@ func KeyProblems(n *strictyaml.Node) []strictyaml.Problem {
 		if n.Bad || secretRE.MatchString(n.Text) {
 			return nil
 		}
-		return []strictyaml.Problem{secretive(n.Problem("an api_key is a reference to a secret, never the key itself",
+		return []strictyaml.Problem{Secretive(n.Problem("an api_key is a reference to a secret, never the key itself",
 			"write ${{ secrets.NAME }}: a worker finds the key in its environment"))}
 	}
 	if len(n.Items) == 0 {
@@ -44,7 +44,7 @@ func BaseURLProblems(n *strictyaml.Node) []strictyaml.Problem {
 	var all []strictyaml.Problem
 	u, err := url.Parse(n.Text)
 	if err == nil && u.User != nil {
-		return append(all, secretive(n.Problem("credentials do not belong into an address", "a key is a reference to a secret: ${{ secrets.NAME }}")))
+		return append(all, Secretive(n.Problem("credentials do not belong into an address", "a key is a reference to a secret: ${{ secrets.NAME }}")))
 	}
 	if message, hint := badURL(n.Text); message != "" {
 		all = append(all, n.Problem(message, hint))
@@ -91,7 +91,7 @@ func Hide(all []strictyaml.Problem) {
 	}
 	for i, p := range all {
 		if hidden[place{p.File, p.Line, 0}] {
-			all[i] = secretive(p)
+			all[i] = Secretive(p)
 		}
 	}
 }

@@ -146,6 +146,7 @@ func (db *DB) empty(ctx context.Context, run string) error {
 		`DELETE FROM run_blobs WHERE (run, sha256) IN (SELECT run, sha256 FROM run_blobs WHERE run = ? LIMIT ?)`,
 		`DELETE FROM cells WHERE (run, cell) IN (SELECT run, cell FROM cells WHERE run = ? LIMIT ?)`,
 		`DELETE FROM gradings WHERE id IN (SELECT id FROM gradings WHERE run = ? LIMIT ?)`,
+		`DELETE FROM notices WHERE (run, target) IN (SELECT run, target FROM notices WHERE run = ? LIMIT ?)`,
 		`DELETE FROM live WHERE run IN (SELECT run FROM live WHERE run = ? LIMIT ?)`,
 		`DELETE FROM counts WHERE (run, verdict) IN (SELECT run, verdict FROM counts WHERE run = ? LIMIT ?)`,
 		`DELETE FROM collected WHERE run IN (SELECT run FROM collected WHERE run = ? LIMIT ?)`,

@@ -252,13 +252,19 @@ func (db *DB) touch(ctx context.Context, query string, args ...any) error {
 // summary of a run and makes it done, with an event if it was not. The summary's
 // name is that of the blob; a zero Finished means now. Trials that are still out
 // are charged what they hold, and stay out: what comes of them in time counts.
-func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob) error {
+// Notices of the run go into the outbox in the same step.
+func (db *DB) Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...store.Notice) error {
 	if r.Finished.IsZero() {
 		r.Finished = db.now()
 	}
 	err := check([]eval.Blob{summary})
 	if err == nil {
-		err = db.change(ctx, func(tx *transaction) error { return finish(ctx, tx, r, summary, db.now()) })
+		err = db.change(ctx, func(tx *transaction) error {
+			if err := finish(ctx, tx, r, summary, db.now()); err != nil {
+				return err
+			}
+			return addNotices(ctx, tx, r.ID, notices)
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("finish run %s: %w", r.ID, err)
