@@ -26,7 +26,7 @@ var floors = []string{
 	// Third: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
-		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest",
+		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest",
 	// Fourth: the services.
 	"pkg/scheduler pkg/worker pkg/farmfile",
 	// Fifth: faces that are served.

@@ -50,7 +50,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	limiter, gate := newLimiter(c, b, id)
 	agg, sched := newScheduler(c, s, q, gate, obs.Stored)
 	pool := c.sessions(s.ID(), id)
-	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, obs)
+	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, spools{}, obs)
 	if of.Grading == "" && of.Parent == "" {
 		hands = hands[:1] // nothing to judge
 	}
@@ -121,13 +121,19 @@ func newQueues(c Config, b *broker.Broker, namespace string) queues {
 }
 
 // newWorkers makes the worker of trials and the one that judges.
-func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *limit.Limiter, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, obs Observer) []*worker.Worker {
+func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *limit.Limiter, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, keeps spools, obs Observer) []*worker.Worker {
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
 		Models: models(limiter), Secret: c.secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
 	}
+	if keeps.trials != nil {
+		o.Spool = keeps.trials
+	}
 	judging := o
 	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)
+	if keeps.judging != nil {
+		judging.Spool = keeps.judging
+	}
 	judging.Began, judging.Ended = nil, nil
 	return []*worker.Worker{worker.New(o), worker.New(judging)}
 }

@@ -132,6 +132,9 @@ type WorkerConfig struct {
 	// Blobs is the base URL of the scheduler, and Token what it wants to see.
 	Blobs string
 	Token string
+	// Spool is the folder where records are kept until they are stored. It must be
+	// on a local disk; all workers of a machine may share it.
+	Spool string
 }
 
 // Work is a farm's worker. It returns when ctx has ended and it has drained.
@@ -152,10 +155,15 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	c.Lease = farm.Lease
 	q := newQueues(c.Config, b, farm.ID)
 	id := workerID()
+	keeps, err := openSpools(c, farm.ID, id)
+	if err != nil {
+		return err
+	}
+	defer keeps.close()
 	pool := c.sessions(farm.ID, id)
 	limiter, _ := newLimiter(c.Config, b, id)
 	hands := newWorkers(c.Config, id, pool, q, limiter, blob.NewCache(blobs, blobCache),
-		func(place jobs.Workplace) worker.Sink { return place }, Observer{})
+		func(place jobs.Workplace) worker.Sink { return place }, keeps, Observer{})
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, base := errgroup.WithContext(base)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,7 @@ import (
 
 func (c *command) worker() *cobra.Command {
 	var f carrying
-	var blobs, tokenFile string
+	var blobs, tokenFile, spool string
 	cmd := &cobra.Command{
 		Use:   "worker --redis URL --blobs URL",
 		Short: "Carry out trials for a scheduler",
@@ -20,7 +21,11 @@ rest, the second ends at once.
 
 The worker shows the scheduler the farm's token, from --token-file,
 $EVALFARM_TOKEN or the state folder. Secrets of suites are read from the
-worker's own environment: NAME, or the file named by NAME_FILE.`,
+worker's own environment: NAME, or the file named by NAME_FILE.
+
+What it has measured stays in its spool until the scheduler has stored it. The
+spool is a folder on a local disk that the workers of a machine may share; a
+worker that starts there hands on what a dead one has left.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.redis == "" || blobs == "" {
@@ -34,13 +39,18 @@ worker's own environment: NAME, or the file named by NAME_FILE.`,
 			if err != nil {
 				return err
 			}
-			return app.Work(cmd.Context(), app.WorkerConfig{Config: conf, Blobs: blobs, Token: token})
+			dir := filepath.Join(c.env.Home(), "spool")
+			if spool != "" {
+				dir = c.env.abs(spool)
+			}
+			return app.Work(cmd.Context(), app.WorkerConfig{Config: conf, Blobs: blobs, Token: token, Spool: dir})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
 	flags.StringVar(&blobs, "blobs", "", "the scheduler's address, as a `URL`")
 	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
+	flags.StringVar(&spool, "spool", "", "keep results in this `DIR` until they are stored (default: spool in the state folder)")
 	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
 	flags.IntVar(&f.judges, "judge-slots", 0, "trials judged at once (default: as many as --slots)")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running trials may go on after SIGTERM")

@@ -75,6 +75,19 @@ type Word struct {
 	Superseded bool
 }
 
+// A Passage is how far a committed record has come.
+type Passage string
+
+const (
+	// Underway: the record is on the way to the aggregator.
+	Underway Passage = "underway"
+	// Stored: the aggregator has stored it.
+	Stored Passage = "stored"
+	// Unheard: the queue knows nothing of it. It was never committed, or the queue
+	// has forgotten; committing it again is right.
+	Unheard Passage = "unheard"
+)
+
 // A Standing is what the queue knows of an attempt that the store takes for
 // outstanding.
 type Standing string
@@ -149,6 +162,11 @@ type Workplace interface {
 	// Commit puts the record on the result stream and ends the claim, in one
 	// step. Sending it again is harmless.
 	Commit(ctx context.Context, c Claim, r eval.Record) error
+	// Passages says how far the records of claims have come, in their order. A
+	// worker keeps what is not stored, and commits again what is unheard.
+	Passages(ctx context.Context, cs []Claim) ([]Passage, error)
+	// Discard forgets the passages of stored records that no worker keeps any more.
+	Discard(ctx context.Context, cs []Claim) error
 	// Finish ends the claim of an attempt whose record is stored already.
 	Finish(ctx context.Context, c Claim) error
 	// Lease is how long a claim lives without a beat.

@@ -31,6 +31,11 @@ func (k keys) current(run string) string { return k.global("current:" + run) }
 // trials are 125 KB.
 func (k keys) done(run string) string { return k.global("done:" + run) }
 
+// passages is a HASH of uid → how far a committed record has come, until its
+// worker has let go of it. It outlives Forget, or what a worker keeps would be
+// sent once more.
+func (k keys) passages(run string) string { return k.global("passages:" + run) }
+
 // control is a STRING, absent when the run may run.
 func (k keys) control(run string) string { return k.global("control:" + run) }
 

@@ -65,6 +65,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Backend) {
 			{"Slots", slots},
 			{"Commit", commits},
 			{"CommitSuperseded", commitSuperseded},
+			{"Passages", passages},
 			{"Finish", finishes},
 			{"Audit", audits},
 			{"AuditMissing", auditMissing},
