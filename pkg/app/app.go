@@ -30,6 +30,9 @@ import (
 type Config struct {
 	// Home is the folder of the state: the store, locks, the farm's token.
 	Home string
+	// Blobs is the address of a folder or bucket where workers put large blobs;
+	// empty for the one that the state folder remembers, if any.
+	Blobs string
 	// Broker says which Redis to use.
 	Broker broker.Options
 	// Slots is how many trials run at once. Zero means four for each processor.
@@ -61,7 +64,15 @@ func (c Config) OpenStore(ctx context.Context) (store.Store, error) {
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
-	return sqlitestore.Open(ctx, filepath.Join(c.Home, "evalfarm.db"))
+	address, err := c.blobsAddress()
+	if err != nil {
+		return nil, err
+	}
+	db, err := sqlitestore.Open(ctx, filepath.Join(c.Home, "evalfarm.db"))
+	if err != nil || address == "" {
+		return db, err
+	}
+	return c.layer(db, address), nil
 }
 
 // Observer is told what happens, for progress. Its functions may be nil; they

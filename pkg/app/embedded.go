@@ -48,7 +48,7 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	q := newQueues(c, b, s.ID()+"-"+run)
 	id := workerID()
 	limiter, gate := newLimiter(c, b, id)
-	agg, sched := newScheduler(c, s, q, gate, obs.Stored)
+	agg, sched := newScheduler(c, s, q.trials, q.judging, gate, obs.Stored)
 	pool := c.sessions(s.ID(), id)
 	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, spools{}, obs)
 	if of.Grading == "" && of.Parent == "" {
@@ -156,7 +156,7 @@ func work(ctx context.Context, hands []*worker.Worker) error {
 
 // newScheduler makes the aggregator of s and the scheduler that hears what it
 // stored. observe, when it is not nil, hears it next.
-func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
+func newScheduler(c Config, s store.Store, trials, judging jobs.Queue, gate limit.Gate, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
 	var sched *scheduler.Scheduler
 	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
 		sched.Stored(st)
@@ -164,7 +164,7 @@ func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, observe fu
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{Audit: c.Audit, Limits: gate.States, Logger: c.logger()})
+	sched = scheduler.New(s, trials, judging, agg, scheduler.Options{Audit: c.Audit, Limits: gate.States, Logger: c.logger()})
 	return agg, sched
 }
 

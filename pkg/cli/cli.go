@@ -67,6 +67,7 @@ type command struct {
 	env      Env
 	color    string
 	farmFile string
+	blobs    string // where large blobs are; empty for what the state folder remembers
 	verbose  bool
 	logLevel slog.LevelVar
 	// confirmFrom is the cost in micro-dollars from which farm.yaml wants a run to be
@@ -176,8 +177,11 @@ func (c *command) print(format string, args ...any) {
 
 // config is what every composition is given.
 func (c *command) config() app.Config {
+	if env, ok := c.env.Lookup(blobsEnv); c.blobs == "" && ok && app.Shared(env) {
+		c.blobs = env
+	}
 	return app.Config{
-		Home: c.env.Home(), Environ: c.env.Environ, Self: c.env.Self,
+		Home: c.env.Home(), Blobs: c.blobs, Environ: c.env.Environ, Self: c.env.Self,
 		Guard:   []string{c.env.Self, guardName},
 		Version: version(), Logger: c.logger(),
 	}

@@ -27,13 +27,19 @@ from the workers, print each summary and exit with the worst verdict's code.
 
 Workers join with: evalfarm worker --redis URL --blobs http://ADDR. They show a
 token, which is read from --token-file or $EVALFARM_TOKEN; without either, one
-is made and kept in the state folder.`,
+is made and kept in the state folder.
+
+With --blobs file:///folder or s3://bucket/prefix?endpoint=URL&region=NAME
+workers may be given the same address instead, and need no way to the scheduler.
+The keys of a bucket are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The state
+folder remembers the address.`,
 		Args: args(0, -1, "suites"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := f.check(c, args); err != nil {
 				return err
 			}
+			c.blobs = f.blobs
 			requests, err := f.requests(ctx, c, args)
 			if err != nil {
 				return err
@@ -63,6 +69,7 @@ is made and kept in the state folder.`,
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
 	flags.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its trial is tried again (default 45s)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
+	flags.StringVar(&f.blobs, "blobs", "", "where workers put large blobs, as file:///folder or s3://bucket/prefix: a `URL` (default: here)")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
 	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
 	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
@@ -83,6 +90,7 @@ type scheduling struct {
 	tell      announcing
 	listen    string
 	tokenFile string
+	blobs     string
 	resume    []string
 	baseline  string
 }
@@ -94,6 +102,8 @@ func (f *scheduling) check(c *command, args []string) error {
 		return usage("for a farm on this machine alone: evalfarm run SUITE", "scheduler wants --redis URL, which its workers share")
 	case runs == 0:
 		return usage("evalfarm scheduler --help", "scheduler wants a suite to run, or a run to resume")
+	case f.blobs != "" && checkBlobs(f.blobs) != nil:
+		return checkBlobs(f.blobs)
 	case runs > 1:
 		outputs, err := parseOutputs(f.outputs, f.json)
 		if err == nil && slices.ContainsFunc(outputs, func(o output) bool { return o.path != "-" }) {
