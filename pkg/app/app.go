@@ -39,6 +39,10 @@ type Config struct {
 	Slots int
 	// JudgeSlots is how many trials are judged at once. Zero means as many as Slots.
 	JudgeSlots int
+	// Capabilities of this process beside what any has. OnlyCapable keeps its worker
+	// from trials that require nothing.
+	Capabilities []string
+	OnlyCapable  bool
 	// Lease of a claim; zero means 45 s.
 	Lease time.Duration
 	// Audit is the time between two audits; zero means 5 s.

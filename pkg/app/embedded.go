@@ -110,14 +110,16 @@ type queues struct{ trials, judging *asynqjobs.Queue }
 
 func newQueues(c Config, b *broker.Broker, namespace string) queues {
 	c.logger().Info("queues opened", "redis", b.Describe(), "namespace", namespace)
-	open := func(namespace string) *asynqjobs.Queue {
+	open := func(namespace string, capabilities []string, only bool) *asynqjobs.Queue {
 		return asynqjobs.New(b.Client(), asynqjobs.Options{
+			Capabilities: capabilities, OnlyCapable: only,
 			Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
 			Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
 			Context: telemetry.Extract,
 		})
 	}
-	return queues{trials: open(namespace), judging: open(namespace + "-judging")}
+	// Whoever has the keys may judge.
+	return queues{trials: open(namespace, c.Capabilities, c.OnlyCapable), judging: open(namespace+"-judging", nil, false)}
 }
 
 // newWorkers makes the worker of trials and the one that judges.

@@ -35,6 +35,8 @@ type carrying struct {
 	quiet    bool
 	json     bool
 	outputs  []string
+	// capabilities that this process claims
+	capabilities []string
 }
 
 func (f *carrying) add(cmd *cobra.Command) {
@@ -56,7 +58,11 @@ func (f *carrying) add(cmd *cobra.Command) {
 func (f *carrying) config(c *command) (app.Config, error) {
 	conf := c.config()
 	conf.Slots, conf.JudgeSlots, conf.Lease, conf.Grace = f.slots, f.judges, f.lease, f.grace
-	var err error
+	conf.Capabilities = f.capabilities
+	err := checkCapabilities(f.capabilities)
+	if err != nil {
+		return conf, err
+	}
 	conf.Broker, err = f.brokerOptions(c)
 	return conf, err
 }
@@ -102,6 +108,15 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	conf, err := f.config(c)
 	if err != nil {
 		return err
+	}
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
+		return err
+	}
+	if run.Parent == "" {
+		if err := capable(f.capabilities, snap); err != nil {
+			return err
+		}
 	}
 	watch, err := c.watch(ctx, f, s, run)
 	if err != nil {

@@ -118,6 +118,9 @@ const shownRunning = 20
 // liveLines are what `status` prints of a run that goes on.
 func liveLines(l eval.Live, now time.Time) []string {
 	var lines []string
+	for _, requires := range l.Lacking {
+		lines = append(lines, "  waits for a worker with "+strings.ReplaceAll(report.Line(requires, 120), ".", " and "))
+	}
 	running := slices.Clone(l.Running)
 	slices.SortStableFunc(running, func(a, b eval.Activity) int { return a.Since.Compare(b.Since) })
 	for i, a := range running {

@@ -32,6 +32,7 @@ not repeated. Resuming a finished run prints its report and returns its code.`,
 		},
 	}
 	f.add(cmd)
+	addCapabilities(cmd, &f.capabilities)
 	return cmd
 }
 

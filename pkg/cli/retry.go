@@ -60,6 +60,7 @@ their agents again all the same.`,
 		},
 	}
 	f.add(cmd)
+	addCapabilities(cmd, &f.capabilities)
 	more.add(cmd)
 	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unfinished"}, "which `VERDICTS` to try again")
 	return cmd

@@ -11,6 +11,7 @@ import (
 
 func (c *command) worker() *cobra.Command {
 	var f carrying
+	var only bool
 	var blobs, tokenFile, spool string
 	cmd := &cobra.Command{
 		Use:   "worker --redis URL --blobs URL",
@@ -39,7 +40,10 @@ worker that starts there hands on what a dead one has left.`,
 			if err != nil {
 				return err
 			}
-			conf.Blobs = blobs
+			conf.Blobs, conf.OnlyCapable = blobs, only
+			if only && len(f.capabilities) == 0 {
+				return usage("", "--only wants a --capability")
+			}
 			var token string
 			if app.Shared(blobs) {
 				err = checkBlobs(blobs)
@@ -58,6 +62,8 @@ worker that starts there hands on what a dead one has left.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
+	addCapabilities(cmd, &f.capabilities)
+	flags.BoolVar(&only, "only", false, "take no trials but those that require a --capability of this worker")
 	flags.StringVar(&blobs, "blobs", "", "where blobs are: the scheduler's http `URL`, or the file:// or s3:// one that it was given")
 	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
 	flags.StringVar(&spool, "spool", "", "keep results in this `DIR` until they are stored (default: spool in the state folder)")

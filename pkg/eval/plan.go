@@ -18,6 +18,9 @@ type Cell struct {
 	// Hold is what one attempt at a trial of the cell may take at most, as far as its
 	// limits say so.
 	Hold Amount `json:"hold,omitzero"`
+	// Requires is what a worker must have for trials of the cell; see
+	// [JoinCapabilities].
+	Requires string `json:"requires,omitempty"`
 }
 
 // A Plan is the frozen, ordered list of a run's trials, in the smallest form:

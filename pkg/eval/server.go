@@ -39,6 +39,9 @@ type Server struct {
 	UnderTest bool `json:"under_test,omitempty"`
 	// Image is a container image to run the command in.
 	Image string `json:"image,omitempty"`
+	// Requires lists the capabilities that a worker must have to start or reach the
+	// server. It changes nothing that is observed, so it is no part of the content.
+	Requires []string `json:"-"`
 }
 
 // A Transport is how MCP messages travel to a URL.

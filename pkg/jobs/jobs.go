@@ -15,6 +15,8 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -31,6 +33,9 @@ type Job struct {
 	Header string `json:"header"`
 	// Subject is the sha256 of the trajectory to score, when the run is a grading.
 	Subject string `json:"subject,omitempty"`
+	// Requires is what a worker must have to be handed the job; see
+	// [eval.JoinCapabilities].
+	Requires string `json:"requires,omitempty"`
 	// Hold is what the attempt may take at most; zero is no bound.
 	Hold eval.Amount `json:"hold,omitzero"`
 	// Dispatched is when the scheduler let go of the attempt, in Unix
@@ -40,6 +45,17 @@ type Job struct {
 
 // Key names the attempt. Enqueueing a key twice is the same as once.
 func (j Job) Key() string { return fmt.Sprintf("%s:%d:a%d", j.Run, j.Ordinal, j.Attempt) }
+
+// ParseKey reads the run, ordinal and attempt of a key back.
+func ParseKey(key string) (Job, bool) {
+	f := strings.Split(key, ":")
+	if len(f) != 3 || !strings.HasPrefix(f[2], "a") {
+		return Job{}, false
+	}
+	ordinal, err1 := strconv.Atoi(f[1])
+	attempt, err2 := strconv.Atoi(f[2][1:])
+	return Job{Run: f[0], Ordinal: ordinal, Attempt: attempt}, err1 == nil && err2 == nil
+}
 
 // A Claim is a worker's hold on an attempt.
 type Claim struct {
@@ -124,6 +140,8 @@ type Queue interface {
 	Control(ctx context.Context, run string, c eval.Control) error
 	// Slots is the number of trials that the living workers can carry out at once.
 	Slots(ctx context.Context) (int, error)
+	// Capabilities lists what each of the living workers has.
+	Capabilities(ctx context.Context) ([][]string, error)
 	// Forget drops all that the queue remembers of a run.
 	Forget(ctx context.Context, run string) error
 	// Activities lists what the living workers' attempts are doing, as far as they
@@ -143,7 +161,8 @@ func (e *LaterError) Error() string { return fmt.Sprintf("deliver again in %s", 
 
 // A Workplace is the worker's side.
 type Workplace interface {
-	// Serve delivers jobs to h, slots at a time, until ctx ends; it then takes
+	// Serve delivers jobs to h that the worker has the capabilities for, slots at a
+	// time, until ctx ends; it then takes
 	// no more and returns once every handler has returned. Handlers get a
 	// context that does not end with ctx, nor with an outage of the queue.
 	Serve(ctx context.Context, worker string, slots int, h Handler) error

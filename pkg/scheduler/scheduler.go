@@ -88,6 +88,8 @@ type running struct {
 	judges, judged *running
 	// order resolves ordinals.
 	order *eval.Order
+	// choosy says that some trials are not for every worker.
+	choosy bool
 	// short is what the next hold did not fit, and final that it never will.
 	short    eval.Shortage
 	final    bool
@@ -266,6 +268,7 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 		return nil, err
 	}
 	r.order = eval.NewOrder(r.snapshot.Plan)
+	r.choosy = choosy(run, r.snapshot)
 	if workersGone {
 		if _, err := s.store.Release(ctx, id); err != nil {
 			return nil, err
@@ -460,11 +463,12 @@ func (s *Scheduler) enqueue(ctx context.Context, r *running, ts []store.Trial) e
 	return nil
 }
 
+// jobs are the current attempts at trials, as the queue has them.
 func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	js := make([]jobs.Job, len(ts))
 	now := time.Now().UnixMilli()
 	for i, t := range ts {
-		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Dispatched: now}
+		js[i] = jobs.Job{Requires: r.requires(t.Ordinal), Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Dispatched: now}
 	}
 	return js
 }

@@ -40,7 +40,7 @@ func (b *build) server(f *serverFile) eval.Server {
 		Command: f.Command, URL: f.URL, Transport: eval.Transport(f.Transport), Headers: f.Headers, Env: f.Env,
 		Dir: b.cwd(f), Revision: f.Revision,
 		StartTimeout: f.StartTimeout.std(), CallTimeout: f.CallTimeout.std(), CloseTimeout: f.CloseTimeout.std(),
-		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Image: f.Image,
+		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Image: f.Image, Requires: capabilities(f.Requires),
 	}
 }
 
@@ -134,7 +134,7 @@ func (b *build) override(text string) string {
 	}
 	server := eval.Server{
 		StartTimeout: old.StartTimeout, CallTimeout: old.CallTimeout, CloseTimeout: old.CloseTimeout,
-		Isolation: old.Isolation, UnderTest: old.UnderTest,
+		Isolation: old.Isolation, UnderTest: old.UnderTest, Requires: old.Requires,
 	}
 	if strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
 		server.URL, server.Transport, server.Headers = value, old.Transport, old.Headers
