@@ -43,7 +43,7 @@ func Start(tb testing.TB) *Server {
 	address := free(tb)
 	s.Endpoint = "http://" + address
 	var said bytes.Buffer
-	cmd := exec.Command(program(tb), "--port", address, "--access", ID, "--secret", Secret, "--quiet",
+	cmd := exec.CommandContext(context.Background(), program(tb), "--port", address, "--access", ID, "--secret", Secret, "--quiet",
 		"posix", "--sidecar", s.sidecar(), filepath.Join(s.dir, "root"))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -58,7 +58,7 @@ func Start(tb testing.TB) *Server {
 		_ = cmd.Process.Kill()
 		<-exited
 	})
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; {
 		resp, err := http.Get(s.Endpoint) //nolint:noctx // it is on this machine and answers
 		if err == nil {
 			resp.Body.Close()
@@ -67,7 +67,7 @@ func Start(tb testing.TB) *Server {
 		select {
 		case <-exited:
 			tb.Fatalf("versitygw ended at its start:\n%s", said.String())
-		default:
+		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
 			tb.Fatalf("versitygw does not answer for a minute: %v", err)
@@ -99,7 +99,7 @@ func program(tb testing.TB) string {
 
 func free(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}

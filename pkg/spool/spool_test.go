@@ -285,7 +285,7 @@ func TestLimit(t *testing.T) {
 // and not removed is there.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "spool")
+		dir, err := os.MkdirTemp("", "spool") //nolint:usetesting // one for each of the many checks of this test
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ package s3blob
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,18 +41,18 @@ func Parse(text string) (Address, error) {
 	a := Address{Endpoint: "s3.amazonaws.com", Region: "us-east-1"}
 	u, err := url.Parse(text)
 	if err != nil {
-		return a, fmt.Errorf("it is no URL; want s3://bucket/prefix?endpoint=https://host&region=name")
+		return a, errors.New("it is no URL; want s3://bucket/prefix?endpoint=https://host&region=name")
 	}
 	switch {
 	case u.Scheme != "s3" || u.Host == "" || u.Fragment != "":
-		return a, fmt.Errorf("want s3://bucket/prefix?endpoint=https://host&region=name")
+		return a, errors.New("want s3://bucket/prefix?endpoint=https://host&region=name")
 	case u.User != nil:
-		return a, fmt.Errorf("credentials do not belong into the address; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		return a, errors.New("credentials do not belong into the address; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	a.Bucket, a.Prefix = u.Host, strings.Trim(path.Clean("/"+u.Path), "/")
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return a, fmt.Errorf("what follows the ? cannot be read")
+		return a, errors.New("what follows the ? cannot be read")
 	}
 	for key, values := range query {
 		if !slices.Contains([]string{"endpoint", "region"}, key) || len(values) != 1 || values[0] == "" {
@@ -64,7 +65,7 @@ func Parse(text string) (Address, error) {
 	if text := query.Get("endpoint"); text != "" {
 		e, err := url.Parse(text)
 		if err != nil || (e.Scheme != "http" && e.Scheme != "https") || e.Host == "" || strings.Trim(e.Path, "/") != "" || e.RawQuery != "" || e.User != nil {
-			return a, fmt.Errorf("endpoint wants a URL such as https://minio.example.com:9000, without credentials")
+			return a, errors.New("endpoint wants a URL such as https://minio.example.com:9000, without credentials")
 		}
 		a.Endpoint, a.Insecure = e.Host, e.Scheme == "http"
 	}
