@@ -24,9 +24,9 @@ var floors = []string{
 	// Second: rules built on rules.
 	"pkg/similar pkg/meter pkg/container pkg/store/sqlstore",
 	// Third: adapters, each alone with its dependency, and engines.
-	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/mcp/client pkg/mcp/catalog " +
+	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/blob/fileblob pkg/blob/s3blob pkg/blob/blobtest pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
-		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest internal/demo internal/redistest internal/pgtest",
+		"pkg/suite pkg/agent pkg/aggregate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest internal/pgtest internal/s3test",
 	// Fourth: the services.
 	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor pkg/notify",
 	// Fifth: faces that are served.
@@ -56,6 +56,7 @@ var rooms = map[string]string{
 	"github.com/jackc/pgx":                       "pkg/store/pgstore",
 	"github.com/pressly/goose":                   "pkg/store/sqlstore",
 	"github.com/klauspost/compress":              "pkg/blob",
+	"github.com/minio/minio-go":                  "pkg/blob/s3blob",
 	"go.opentelemetry.io/otel":                   "pkg/telemetry",
 	"github.com/wneessen/go-mail":                "pkg/notify",
 	"github.com/emersion/":                       "", // tests only

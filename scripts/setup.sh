@@ -21,6 +21,7 @@ need() { # COMMAND PACKAGES REASON
 }
 
 servers=suites/reference-servers
+s3=
 for what in "${@:-test}"; do
 	case "$what" in
 	test)
@@ -31,6 +32,7 @@ for what in "${@:-test}"; do
 			need node nodejs "$servers holds MCP servers written for Node.js"
 			need npm npm "it installs $servers"
 		fi
+		s3=github.com/versity/versitygw/cmd/versitygw@v1.8.0
 		;;
 	race)
 		need "${CC:-gcc}" "gcc libc6-dev" "the race detector links with a C compiler"
@@ -61,6 +63,17 @@ if ((${#missing[@]})); then
 		say "apt-get could not install ${missing[*]}; its last lines are above"
 		exit 1
 	fi
+fi
+
+# A real S3 server for the tests of the blob stores. Its build takes minutes, once.
+go=$(command -v go || echo /usr/local/go/bin/go)
+if [[ -n $s3 ]] && ! have versitygw && [[ ! -x $("$go" env GOPATH)/bin/versitygw ]]; then
+	say "building $s3"
+	# Built elsewhere: flags of this build are not meant for it.
+	(cd / && env -u GOFLAGS GOBIN="$("$go" env GOPATH)/bin" "$go" install -ldflags='-s -w' "$s3" </dev/null) || {
+		say "go install $s3 failed"
+		exit 1
+	}
 fi
 
 # npm writes node_modules/.package-lock.json last, so it tells whether the

@@ -35,12 +35,19 @@ type Config struct {
 	// Store is the postgres:// URL of the store, or the path of its file. Empty means
 	// evalfarm.db in Home.
 	Store string
+	// Blobs is the address of a folder or bucket where workers put large blobs;
+	// empty for the one that the state folder remembers, if any.
+	Blobs string
 	// Broker says which Redis to use.
 	Broker broker.Options
 	// Slots is how many trials run at once. Zero means four for each processor.
 	Slots int
 	// JudgeSlots is how many trials are judged at once. Zero means as many as Slots.
 	JudgeSlots int
+	// Capabilities of this process beside what any has. OnlyCapable keeps its worker
+	// from trials that require nothing.
+	Capabilities []string
+	OnlyCapable  bool
 	// Lease of a claim; zero means 45 s.
 	Lease time.Duration
 	// Audit is the time between two audits; zero means 5 s.
@@ -79,6 +86,18 @@ func (c Config) OpenStore(ctx context.Context) (store.Store, error) {
 	if err := os.MkdirAll(c.Home, 0o700); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
+	address, err := c.blobsAddress()
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.openDatabase(ctx)
+	if err != nil || address == "" {
+		return s, err
+	}
+	return c.layer(s, address), nil
+}
+
+func (c Config) openDatabase(ctx context.Context) (store.Store, error) {
 	if strings.Contains(c.Store, "://") {
 		return pgstore.Open(ctx, c.Store)
 	}

@@ -50,9 +50,9 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	q := newQueues(c, b, s.ID()+"-"+run)
 	id := workerID()
 	limiter, gate := newLimiter(c, b, id)
-	agg, sched := newScheduler(c, s, q, gate, c.LocalSender(s), obs.Stored)
+	agg, sched := newScheduler(c, s, q.trials, q.judging, gate, c.LocalSender(s), obs.Stored)
 	pool := c.sessions(s.ID(), id)
-	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, obs)
+	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, spools{}, obs)
 	if of.Grading == "" && of.Parent == "" {
 		hands = hands[:1] // nothing to judge
 	}
@@ -112,24 +112,32 @@ type queues struct{ trials, judging *asynqjobs.Queue }
 
 func newQueues(c Config, b *broker.Broker, namespace string) queues {
 	c.logger().Info("queues opened", "redis", b.Describe(), "namespace", namespace)
-	open := func(namespace string) *asynqjobs.Queue {
+	open := func(namespace string, capabilities []string, only bool) *asynqjobs.Queue {
 		return asynqjobs.New(b.Client(), asynqjobs.Options{
+			Capabilities: capabilities, OnlyCapable: only,
 			Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
 			Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
 			Context: telemetry.Extract,
 		})
 	}
-	return queues{trials: open(namespace), judging: open(namespace + "-judging")}
+	// Whoever has the keys may judge.
+	return queues{trials: open(namespace, c.Capabilities, c.OnlyCapable), judging: open(namespace+"-judging", nil, false)}
 }
 
 // newWorkers makes the worker of trials and the one that judges.
-func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *limit.Limiter, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, obs Observer) []*worker.Worker {
+func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *limit.Limiter, blobs blob.Store, sink func(jobs.Workplace) worker.Sink, keeps spools, obs Observer) []*worker.Worker {
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
 		Models: models(limiter), Secret: c.Secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
 	}
+	if keeps.trials != nil {
+		o.Spool = keeps.trials
+	}
 	judging := o
 	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)
+	if keeps.judging != nil {
+		judging.Spool = keeps.judging
+	}
 	judging.Began, judging.Ended = nil, nil
 	return []*worker.Worker{worker.New(o), worker.New(judging)}
 }
@@ -153,7 +161,7 @@ func work(ctx context.Context, hands []*worker.Worker) error {
 // newScheduler makes the aggregator of s and the scheduler that hears what it
 // stored, and that leaves to the sender whom to tell of a run's end. observe, when it
 // is not nil, hears what was stored next.
-func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, sender *notify.Sender, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
+func newScheduler(c Config, s store.Store, trials, judging jobs.Queue, gate limit.Gate, sender *notify.Sender, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
 	var sched *scheduler.Scheduler
 	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
 		sched.Stored(st)
@@ -161,7 +169,7 @@ func newScheduler(c Config, s store.Store, q queues, gate limit.Gate, sender *no
 			observe(st)
 		}
 	}})
-	sched = scheduler.New(s, q.trials, q.judging, agg, scheduler.Options{
+	sched = scheduler.New(s, trials, judging, agg, scheduler.Options{
 		Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Ended: sender.Ended, Logger: c.logger(),
 	})
 	return agg, sched

@@ -68,8 +68,13 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	defer b.Close()
 	q := newQueues(c.Config, b, s.ID())
 	_, gate := newLimiter(c.Config, b, "scheduler")
+	farm := httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: q.trials.Lease()}
+	trials, judging, err := c.published(ctx, s, q, farm)
+	if err != nil {
+		return err
+	}
 	sender := c.Sender(s)
-	agg, sched := newScheduler(c.Config, s, q, gate, sender, nil)
+	agg, sched := newScheduler(c.Config, s, trials, judging, gate, sender, nil)
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -88,8 +93,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	}
 	g.Go(func() error {
 		return serve(base, c.Listener, httpapi.New(httpapi.Options{
-			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: q.trials.Lease()},
-			Token: c.Token, Blobs: s, Logger: c.logger(),
+			Farm: farm, Token: c.Token, Blobs: s, Logger: c.logger(),
 		}))
 	})
 	g.Go(func() error {
@@ -144,17 +148,23 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// A WorkerConfig is what a worker process needs beside Config.
+// A WorkerConfig is what a worker process needs beside Config, whose Blobs is the
+// address of a folder or bucket, or the base URL of the scheduler.
 type WorkerConfig struct {
 	Config
-	// Blobs is the base URL of the scheduler, and Token what it wants to see.
-	Blobs string
+	// Token that the scheduler wants to see, if Blobs is its base URL.
 	Token string
+	// Spool is the folder where records are kept until they are stored. It must be
+	// on a local disk; all workers of a machine may share it.
+	Spool string
 }
 
 // Work is a farm's worker. It returns when ctx has ended and it has drained.
 func Work(ctx context.Context, c WorkerConfig) error {
-	blobs := httpblob.New(c.Blobs, c.Token, &http.Client{Timeout: time.Minute})
+	blobs, err := c.doorway()
+	if err != nil {
+		return err
+	}
 	farm, err := join(ctx, blobs)
 	if err != nil {
 		return fmt.Errorf("join the farm at %s: %w", c.Blobs, err)
@@ -170,10 +180,15 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	c.Lease = farm.Lease
 	q := newQueues(c.Config, b, farm.ID)
 	id := workerID()
+	keeps, err := openSpools(c, farm.ID, id)
+	if err != nil {
+		return err
+	}
+	defer keeps.close()
 	pool := c.sessions(farm.ID, id)
 	limiter, _ := newLimiter(c.Config, b, id)
 	hands := newWorkers(c.Config, id, pool, q, limiter, blob.NewCache(blobs, blobCache),
-		func(place jobs.Workplace) worker.Sink { return place }, Observer{})
+		func(place jobs.Workplace) worker.Sink { return place }, keeps, Observer{})
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, base := errgroup.WithContext(base)
@@ -195,11 +210,12 @@ func Work(ctx context.Context, c WorkerConfig) error {
 
 // join asks a scheduler which farm it has. One that does not listen is waited for:
 // it may be about to, or about to come back.
-func join(ctx context.Context, blobs *httpblob.Client) (httpblob.Farm, error) {
+func join(ctx context.Context, blobs doorway) (httpblob.Farm, error) {
 	const patience = 30 * time.Second
 	for begun := time.Now(); ; {
 		farm, err := blobs.Farm(ctx)
-		if _, away := errors.AsType[*url.Error](err); !away || time.Since(begun) > patience {
+		_, away := errors.AsType[*url.Error](err)
+		if !away && !errors.Is(err, errNoFarm) || time.Since(begun) > patience {
 			return farm, err
 		}
 		select {

@@ -79,8 +79,12 @@ func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
 // reign of this process knew is old.
 func (c ServiceConfig) lead(ctx context.Context, s store.Store, b *broker.Broker, gate *redislimit.Gate) error {
 	q := newQueues(c.Config, b, s.ID())
+	trials, judging, err := c.published(ctx, s, q, httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: q.trials.Lease()})
+	if err != nil {
+		return err
+	}
 	sender := c.Sender(s)
-	agg, sched := newScheduler(c.Config, s, q, gate, sender, nil)
+	agg, sched := newScheduler(c.Config, s, trials, judging, gate, sender, nil)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return settled(ctx, agg.Run(ctx)) })
 	g.Go(func() error { return settled(ctx, sched.Run(ctx)) })

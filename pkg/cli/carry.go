@@ -41,6 +41,8 @@ type showing struct {
 	json     bool
 	outputs  []string
 	engine   string
+	// capabilities that this process claims
+	capabilities []string
 }
 
 func (f *showing) add(cmd *cobra.Command) {
@@ -78,7 +80,11 @@ func (f *carrying) config(c *command) (app.Config, error) {
 	conf := c.config()
 	conf.Slots, conf.JudgeSlots, conf.Lease, conf.Grace = f.slots, f.judges, f.lease, f.grace
 	conf.ContainerEngine = f.containerEngine(c.env)
-	var err error
+	conf.Capabilities = f.capabilities
+	err := checkCapabilities(f.capabilities)
+	if err != nil {
+		return conf, err
+	}
 	conf.Broker, err = f.brokerOptions(c)
 	return conf, err
 }
@@ -121,6 +127,15 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	conf, err := f.config(c)
 	if err != nil {
 		return err
+	}
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
+		return err
+	}
+	if run.Parent == "" {
+		if err := capable(f.capabilities, snap); err != nil {
+			return err
+		}
 	}
 	if conf.Targets, err = c.targets(); err != nil {
 		return err

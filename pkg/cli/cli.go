@@ -68,6 +68,7 @@ type command struct {
 	color    string
 	farmFile string
 	store    string
+	blobs    string // where large blobs are; empty for what the state folder remembers
 	verbose  bool
 	log      struct{ level, format string }
 	logLevel slog.LevelVar
@@ -191,12 +192,15 @@ func (c *command) print(format string, args ...any) {
 
 // config is what every composition is given.
 func (c *command) config() app.Config {
+	if env, ok := c.env.Lookup(blobsEnv); c.blobs == "" && ok && app.Shared(env) {
+		c.blobs = env
+	}
 	path := c.store
 	if path != "" && !strings.Contains(path, "://") {
 		path = c.env.abs(path)
 	}
 	return app.Config{
-		Home: c.env.Home(), Store: path, Environ: c.env.Environ, Self: c.env.Self,
+		Home: c.env.Home(), Store: path, Blobs: c.blobs, Environ: c.env.Environ, Self: c.env.Self,
 		Guard:   []string{c.env.Self, guardName},
 		Version: version(), Logger: c.logger(),
 	}

@@ -129,6 +129,9 @@ func liveLines(l eval.Live, now time.Time) []string {
 	if w := waits(l); w != "" {
 		lines = append(lines, "  "+w)
 	}
+	for _, requires := range l.Lacking {
+		lines = append(lines, "  waits for a worker with "+strings.ReplaceAll(report.Line(requires, 120), ".", " and "))
+	}
 	running := slices.Clone(l.Running)
 	slices.SortStableFunc(running, func(a, b eval.Activity) int { return a.Since.Compare(b.Since) })
 	for i, a := range running {

@@ -56,6 +56,7 @@ returns at once; --watch follows it to its end.`,
 	}
 	f.add(cmd)
 	addWatch(cmd, &watch)
+	addCapabilities(cmd, &f.capabilities)
 	return cmd
 }
 

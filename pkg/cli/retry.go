@@ -70,6 +70,7 @@ A run that is a farm's is tried again there, and the command returns at once;
 		},
 	}
 	f.add(cmd)
+	addCapabilities(cmd, &f.capabilities)
 	more.add(cmd)
 	addWatch(cmd, &watch)
 	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unfinished"}, "which `VERDICTS` to try again")

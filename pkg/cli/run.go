@@ -65,6 +65,12 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			if err != nil {
 				return err
 			}
+			// Before a run is made that could not be carried out here.
+			if _, snap, err := scheduler.Preview(planned[0]); err == nil {
+				if err := capable(f.capabilities, snap); err != nil {
+					return err
+				}
+			}
 			run, err := scheduler.Create(ctx, s, planned[0])
 			if err != nil {
 				return explainEmpty(err, request.Suite)
@@ -73,6 +79,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 		},
 	}
 	f.add(cmd)
+	addCapabilities(cmd, &f.capabilities)
 	load.add(cmd)
 	sel.add(cmd)
 	tape.add(cmd)

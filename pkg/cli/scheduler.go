@@ -37,6 +37,11 @@ Workers join with: evalfarm worker --redis URL --blobs http://ADDR. They show a
 token, which is read from --token-file or $EVALFARM_TOKEN; without either, one
 is made and kept in the state folder.
 
+With --blobs file:///folder or s3://bucket/prefix?endpoint=URL&region=NAME
+workers may be given the same address instead, and need no way to the scheduler.
+The keys of a bucket are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The state
+folder remembers the address.
+
 What no flag says is read from the environment and farm.yaml: evalfarm config
 explain.`,
 		Args: args(0, -1, "suites"),
@@ -44,6 +49,9 @@ explain.`,
 			ctx := cmd.Context()
 			if err := f.check(c, cmd, args); err != nil {
 				return err
+			}
+			if app.Shared(f.blobs) { // else it is our own address, as workers see it
+				c.blobs = f.blobs
 			}
 			requests, err := f.requests(ctx, c, args)
 			if err != nil {
@@ -78,6 +86,7 @@ explain.`,
 	flags.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its trial is tried again (default 45s)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
 	flags.DurationVar(&f.term, "leader-lease", 15*time.Second, "how long a leader may be silent before another scheduler leads")
+	flags.StringVar(&f.blobs, "blobs", "", "where workers put large blobs, as file:///folder or s3://bucket/prefix: a `URL` (default: here)")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
 	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
 	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
@@ -99,6 +108,7 @@ type scheduling struct {
 	listen    string
 	tokenFile string
 	term      time.Duration
+	blobs     string
 	resume    []string
 	baseline  string
 }
@@ -111,7 +121,7 @@ func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error 
 	case f.term < time.Second:
 		return usage("", "--leader-lease wants a second at least")
 	case runs == 0:
-		service := []string{"redis", "lease", "listen", "leader-lease", "token-file", "verbose", "color", "config"}
+		service := []string{"redis", "lease", "listen", "leader-lease", "token-file", "blobs", "verbose", "color", "config"}
 		var stray error
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
 			if !slices.Contains(service, flag.Name) {
@@ -121,6 +131,8 @@ func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error 
 		if stray != nil {
 			return stray
 		}
+	case app.Shared(f.blobs) && checkBlobs(f.blobs) != nil:
+		return checkBlobs(f.blobs)
 	case runs > 1:
 		outputs, err := parseOutputs(f.outputs, f.json)
 		if err == nil && slices.ContainsFunc(outputs, func(o output) bool { return o.path != "-" }) {

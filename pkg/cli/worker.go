@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,8 @@ import (
 
 func (c *command) worker() *cobra.Command {
 	var f carrying
-	var blobs, tokenFile string
+	var only bool
+	var blobs, tokenFile, spool string
 	cmd := &cobra.Command{
 		Use:   "worker --redis URL --blobs URL",
 		Short: "Carry out trials for a scheduler",
@@ -19,13 +21,21 @@ SIGTERM or Ctrl-C lets running trials finish within --grace and gives back the
 rest, the second ends at once.
 
 The worker shows the scheduler the farm's token, from --token-file,
-$EVALFARM_TOKEN or the state folder. Secrets of suites are read from the
+$EVALFARM_TOKEN or the state folder; with --blobs file:// or s3:// it needs none.
+The keys of a bucket are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Secrets of suites are read from the
 worker's own environment: NAME, or the file named by NAME_FILE.
+
+What it has measured stays in its spool until the scheduler has stored it. The
+spool is a folder on a local disk that the workers of a machine may share; a
+worker that starts there hands on what a dead one has left.
 
 What no flag says is read from the environment and farm.yaml: evalfarm config
 explain.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if env, ok := c.env.Lookup(blobsEnv); blobs == "" && ok {
+				blobs = env
+			}
 			if f.redis == "" || blobs == "" {
 				return usage("evalfarm worker --redis redis://127.0.0.1:6379 --blobs http://127.0.0.1:8090", "worker wants --redis and --blobs, the addresses that the scheduler uses and serves, as flags or in farm.yaml")
 			}
@@ -33,17 +43,33 @@ explain.`,
 			if err != nil {
 				return err
 			}
-			token, err := c.token(tokenFile)
+			conf.Blobs, conf.OnlyCapable = blobs, only
+			if only && len(f.capabilities) == 0 {
+				return usage("", "--only wants a --capability")
+			}
+			var token string
+			if app.Shared(blobs) {
+				err = checkBlobs(blobs)
+			} else {
+				token, err = c.token(tokenFile)
+			}
 			if err != nil {
 				return err
 			}
-			return app.Work(cmd.Context(), app.WorkerConfig{Config: conf, Blobs: blobs, Token: token})
+			dir := filepath.Join(c.env.Home(), "spool")
+			if spool != "" {
+				dir = c.env.abs(spool)
+			}
+			return app.Work(cmd.Context(), app.WorkerConfig{Config: conf, Token: token, Spool: dir})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
-	flags.StringVar(&blobs, "blobs", "", "the scheduler's address, as a `URL`")
+	addCapabilities(cmd, &f.capabilities)
+	flags.BoolVar(&only, "only", false, "take no trials but those that require a --capability of this worker")
+	flags.StringVar(&blobs, "blobs", "", "where blobs are: the scheduler's http `URL`, or the file:// or s3:// one that it was given")
 	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
+	flags.StringVar(&spool, "spool", "", "keep results in this `DIR` until they are stored (default: spool in the state folder)")
 	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
 	flags.IntVar(&f.judges, "judge-slots", 0, "trials judged at once (default: as many as --slots)")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running trials may go on after SIGTERM")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/blob/httpblob"
 )
@@ -16,6 +17,9 @@ func (o Options) blobs(ctx context.Context) []Finding {
 	}
 	if o.Blobs == "" {
 		return nil
+	}
+	if strings.HasPrefix(o.Blobs, "file:") || strings.HasPrefix(o.Blobs, "s3:") {
+		return []Finding{warning("blobs", o.Blobs+" was not looked at", "the scheduler and the workers say when they start whether they can use it")}
 	}
 	farm, err := httpblob.New(o.Blobs, o.Token.Value, o.HTTP).Farm(ctx)
 	if _, away := errors.AsType[*url.Error](err); away {

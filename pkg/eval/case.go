@@ -21,6 +21,9 @@ type Case struct {
 	Title string   `json:"title,omitempty"`
 	Kind  Kind     `json:"kind"`
 	Tags  []string `json:"tags,omitempty"`
+	// Requires lists the capabilities that a worker must have for the case. It changes
+	// nothing that is observed, so it is no part of the case's content.
+	Requires []string `json:"-"`
 	// Server names the server of the suite that the case talks to. When the
 	// suite has a server axis and the case names none, it is empty and the
 	// variant decides.

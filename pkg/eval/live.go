@@ -8,6 +8,9 @@ type Live struct {
 	// Running are attempts that workers hold, the oldest first, at most a few
 	// hundred of them.
 	Running []Activity `json:"running,omitempty"`
+	// Lacking is what trials of the run require, and no living worker has: they wait
+	// for one.
+	Lacking []string `json:"lacking,omitempty"`
 	// Limits of the keys that the run's models are called with.
 	Limits []LimitState `json:"limits,omitempty"`
 	// HeldElsewhereMicroUSD is what other runs hold of the day's money while the run

@@ -21,6 +21,9 @@ type Cell struct {
 	// Models that a trial of the cell asks, by their names in the snapshot, without
 	// judges.
 	Models []string `json:"models,omitempty"`
+	// Requires is what a worker must have for trials of the cell; see
+	// [JoinCapabilities].
+	Requires string `json:"requires,omitempty"`
 }
 
 // A Plan is the frozen, ordered list of a run's trials, in the smallest form:

@@ -43,6 +43,9 @@ type Server struct {
 	UnderTest bool `json:"under_test,omitempty"`
 	// Container to run the server in. Its zero value means none.
 	Container Container `json:"container,omitzero"`
+	// Requires lists the capabilities that a worker must have to start or reach the
+	// server. It changes nothing that is observed, so it is no part of the content.
+	Requires []string `json:"-"`
 }
 
 // A Transport is how MCP messages travel to a URL.

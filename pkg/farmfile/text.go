@@ -35,7 +35,7 @@ func (logFormat) Choices() []string { return []string{"text", "json"} }
 
 const (
 	redisPattern  = `^(redis|rediss|unix)://`
-	blobsPattern  = `^https?://`
+	blobsPattern  = `^(https?|file|s3)://`
 	listenPattern = `:[0-9]+$`
 	agePattern    = `^([0-9]+d|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 	wordPattern   = `.`
@@ -108,8 +108,12 @@ func (u *blobsURL) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 		return
 	}
 	at, err := url.Parse(text)
+	if err == nil && (at.Scheme == "file" && at.Host == "" && strings.HasPrefix(at.Path, "/") || at.Scheme == "s3" && at.Host != "" && at.User == nil) {
+		*u = blobsURL(text) // looked at more closely by who opens it
+		return
+	}
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
-		d.Report(n.Pos, "this is no address of a scheduler", "http:// or https://, a host and a port, without credentials")
+		d.Report(n.Pos, "this is no address of a scheduler, nor of a folder or a bucket", "http:// or https://, a host and a port, without credentials; or file:///folder, or s3://bucket/prefix?endpoint=URL&region=NAME")
 		return
 	}
 	*u = blobsURL(text)

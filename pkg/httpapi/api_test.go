@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/blob/blobtest"
 	"github.com/evalfarm/evalfarm/pkg/blob/httpblob"
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
 	"github.com/evalfarm/evalfarm/pkg/store"
@@ -35,6 +36,12 @@ func serve(t *testing.T) *httptest.Server {
 	}))
 	t.Cleanup(srv.Close)
 	return srv
+}
+
+// Whatever workers put and get at the API passes what every blob store passes.
+func TestBlobStore(t *testing.T) {
+	srv := serve(t)
+	blobtest.Exercise(t, func(*testing.T) blob.Store { return httpblob.New(srv.URL, token, srv.Client()) })
 }
 
 func TestBlobsTravel(t *testing.T) {

@@ -15,6 +15,8 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -36,6 +38,9 @@ type Job struct {
 	Header string `json:"header"`
 	// Subject is the sha256 of the trajectory to score, when the run is a grading.
 	Subject string `json:"subject,omitempty"`
+	// Requires is what a worker must have to be handed the job; see
+	// [eval.JoinCapabilities].
+	Requires string `json:"requires,omitempty"`
 	// Hold is what the attempt may take at most; zero is no bound.
 	Hold eval.Amount `json:"hold,omitzero"`
 	// Format of the job; zero is that of a time before it was told.
@@ -47,6 +52,17 @@ type Job struct {
 
 // Key names the attempt. Enqueueing a key twice is the same as once.
 func (j Job) Key() string { return fmt.Sprintf("%s:%d:a%d", j.Run, j.Ordinal, j.Attempt) }
+
+// ParseKey reads the run, ordinal and attempt of a key back.
+func ParseKey(key string) (Job, bool) {
+	f := strings.Split(key, ":")
+	if len(f) != 3 || !strings.HasPrefix(f[2], "a") {
+		return Job{}, false
+	}
+	ordinal, err1 := strconv.Atoi(f[1])
+	attempt, err2 := strconv.Atoi(f[2][1:])
+	return Job{Run: f[0], Ordinal: ordinal, Attempt: attempt}, err1 == nil && err2 == nil
+}
 
 // A Claim is a worker's hold on an attempt.
 type Claim struct {
@@ -81,6 +97,19 @@ type Word struct {
 	// work may end, its result can no longer count.
 	Superseded bool
 }
+
+// A Passage is how far a committed record has come.
+type Passage string
+
+const (
+	// Underway: the record is on the way to the aggregator.
+	Underway Passage = "underway"
+	// Stored: the aggregator has stored it.
+	Stored Passage = "stored"
+	// Unheard: the queue knows nothing of it. It was never committed, or the queue
+	// has forgotten; committing it again is right.
+	Unheard Passage = "unheard"
+)
 
 // A Standing is what the queue knows of an attempt that the store takes for
 // outstanding.
@@ -118,6 +147,8 @@ type Queue interface {
 	Control(ctx context.Context, run string, c eval.Control) error
 	// Slots is the number of trials that the living workers can carry out at once.
 	Slots(ctx context.Context) (int, error)
+	// Capabilities lists what each of the living workers has.
+	Capabilities(ctx context.Context) ([][]string, error)
 	// Forget drops all that the queue remembers of a run that is over. Deliveries of
 	// it that come late are dropped too, until Control says what is wanted of it.
 	Forget(ctx context.Context, run string) error
@@ -138,7 +169,8 @@ func (e *LaterError) Error() string { return fmt.Sprintf("deliver again in %s", 
 
 // A Workplace is the worker's side.
 type Workplace interface {
-	// Serve delivers jobs to h, slots at a time, until ctx ends; it then takes
+	// Serve delivers jobs to h that the worker has the capabilities for, slots at a
+	// time, until ctx ends; it then takes
 	// no more and returns once every handler has returned. Handlers get a
 	// context that does not end with ctx, nor with an outage of the queue.
 	Serve(ctx context.Context, worker string, slots int, h Handler) error
@@ -157,6 +189,11 @@ type Workplace interface {
 	// Commit puts the record on the result stream and ends the claim, in one
 	// step. Sending it again is harmless.
 	Commit(ctx context.Context, c Claim, r eval.Record) error
+	// Passages says how far the records of claims have come, in their order. A
+	// worker keeps what is not stored, and commits again what is unheard.
+	Passages(ctx context.Context, cs []Claim) ([]Passage, error)
+	// Discard forgets the passages of stored records that no worker keeps any more.
+	Discard(ctx context.Context, cs []Claim) error
 	// Finish ends the claim of an attempt whose record is stored already.
 	Finish(ctx context.Context, c Claim) error
 	// Lease is how long a claim lives without a beat.

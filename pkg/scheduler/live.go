@@ -44,6 +44,9 @@ func (s *Scheduler) show(ctx context.Context, runs []*running) error {
 			continue
 		}
 		live := eval.Live{At: time.Now().UTC()}
+		if live.Lacking, err = s.lacking(ctx, r); err != nil {
+			return err
+		}
 		for _, a := range doing {
 			if a.Run == r.run.ID || r.judges != nil && a.Run == r.judges.run.ID {
 				live.Running = append(live.Running, a)

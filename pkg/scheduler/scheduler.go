@@ -119,6 +119,8 @@ type running struct {
 	// pools are what the models of each cell are counted by at the limiter; nil if no
 	// cell asks one that is limited.
 	pools [][]pool
+	// choosy says that some trials are not for every worker.
+	choosy bool
 	// short is what the next hold did not fit, and final that it never will.
 	short    eval.Shortage
 	final    bool
@@ -303,6 +305,7 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 	if run.Parent == "" {
 		r.pools = poolsOf(r.snapshot)
 	}
+	r.choosy = choosy(run, r.snapshot)
 	if workersGone {
 		if _, err := s.store.Release(ctx, id); err != nil {
 			return nil, err
@@ -499,11 +502,12 @@ func (s *Scheduler) enqueue(ctx context.Context, r *running, ts []store.Trial) e
 	return nil
 }
 
+// jobs are the current attempts at trials, as the queue has them.
 func (r *running) jobs(ts []store.Trial) []jobs.Job {
 	js := make([]jobs.Job, len(ts))
 	now := time.Now().UnixMilli()
 	for i, t := range ts {
-		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Subject: t.Subject, Hold: t.Hold, Format: jobs.Format, Dispatched: now}
+		js[i] = jobs.Job{Run: r.run.ID, Ordinal: t.Ordinal, Attempt: t.Attempt, Header: r.run.Header, Requires: r.requires(t.Ordinal), Subject: t.Subject, Hold: t.Hold, Format: jobs.Format, Dispatched: now}
 	}
 	return js
 }

@@ -22,14 +22,15 @@ import (
 // queue is a jobs.Queue that keeps what it is given and says of attempts what
 // the test wants.
 type queue struct {
-	mu        sync.Mutex
-	enqueued  []jobs.Job
-	known     map[string]bool // keys of what is enqueued
-	standing  map[string]jobs.Standing
-	controls  []eval.Control
-	enqueuing func([]jobs.Job) error
-	slots     int // 0 means 4
-	doing     []eval.Activity
+	mu           sync.Mutex
+	enqueued     []jobs.Job
+	known        map[string]bool // keys of what is enqueued
+	standing     map[string]jobs.Standing
+	controls     []eval.Control
+	enqueuing    func([]jobs.Job) error
+	slots        int // 0 means 4
+	doing        []eval.Activity
+	capabilities [][]string
 }
 
 func (q *queue) Enqueue(_ context.Context, js []jobs.Job) error {
@@ -81,6 +82,8 @@ func (q *queue) Slots(context.Context) (int, error) {
 	defer q.mu.Unlock()
 	return cmp.Or(q.slots, 4), nil
 }
+
+func (q *queue) Capabilities(context.Context) ([][]string, error) { return q.capabilities, nil }
 
 func (q *queue) Activities(context.Context) ([]eval.Activity, error) {
 	q.mu.Lock()

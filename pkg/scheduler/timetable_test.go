@@ -375,7 +375,7 @@ func TestRunThatCannotBeStarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"the bounds of money cannot be kept", "there is nothing to run", "suite.yaml:3:1: unknown key ö"} {
+	for i, want := range []string{"budgets and limits cannot be kept", "there is nothing to run", "suite.yaml:3:1: unknown key ö"} {
 		if got := fs[i].Message; !strings.HasPrefix(got, want) || len(got) > 4100 {
 			t.Errorf("got %.100q in %d bytes, want %q", got, len(got), want)
 		}

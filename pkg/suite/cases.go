@@ -57,6 +57,7 @@ func (b *build) testCase(f *caseFile) eval.Case {
 		Namespaced: len(f.Servers) > 0 || b.namespaced[at.File()],
 		Vars:       b.values(f.Vars), Limits: b.limits(f.Limits),
 	}
+	c.Requires = slices.Concat(capabilities(b.file.Requires), capabilities(f.Requires))
 	if b.file.Defaults != nil {
 		c.Tags = slices.Clone(b.file.Defaults.Tags)
 	}

@@ -82,7 +82,11 @@ func Expand(s *eval.Suite, sel Selection) (Matrix, error) {
 				index[v.ID] = at
 				m.Variants = append(m.Variants, v)
 			}
-			m.Cells = append(m.Cells, eval.Cell{Case: i, Variant: at, Repeats: sel.repeats(c, s)})
+			required, err := requires(s, c, v)
+			if err != nil {
+				return Matrix{}, err
+			}
+			m.Cells = append(m.Cells, eval.Cell{Case: i, Variant: at, Repeats: sel.repeats(c, s), Requires: required})
 		}
 	}
 	if n := m.Trials(); n > MaxTrials {

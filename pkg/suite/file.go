@@ -35,6 +35,8 @@ type suiteFile struct {
 	Exclude []map[string]string `yaml:"exclude,omitempty"`
 	// How often agent cases run in each variant.
 	Repeats *repeatsFile `yaml:"repeats,omitempty"`
+	// Capabilities, such as gpu, that a worker must have for every case.
+	Requires []capability `yaml:"requires,omitempty"`
 	// Bounds of every trial; a case can set its own.
 	Limits *limitsFile `yaml:"limits,omitempty"`
 	// Bounds of the whole run.
@@ -115,6 +117,8 @@ type endpointFile struct {
 	User containerUser `yaml:"user,omitempty"`
 	// When the image is fetched: missing (the default), always (once for each run and worker) or never.
 	Pull pull `yaml:"pull,omitempty"`
+	// Capabilities, such as gpu, that a worker must have for cases that talk to this server.
+	Requires []capability `yaml:"requires,omitempty"`
 }
 
 // A file or folder of the worker's machine inside a container.
@@ -184,6 +188,8 @@ type caseFile struct {
 	Vars varsFile `yaml:"vars,omitempty"`
 	// Tags to select by, beside those of the defaults.
 	Tags []string `yaml:"tags,omitempty"`
+	// Capabilities, such as gpu, that a worker must have for this case, beside those of the suite and of its servers.
+	Requires []capability `yaml:"requires,omitempty"`
 	// Labels that put the case into tables: label to value.
 	Labels map[string]string `yaml:"labels,omitempty"`
 	// Name of the server that the case talks to.

@@ -131,7 +131,7 @@ func (in *interpolation) inCase(n *strictyaml.Node, key string) {
 // none in names, in tags and in the values of variables, which are data.
 func templated(key string) bool {
 	switch key {
-	case "id", "title", "description", "vars", "each", "tags", "labels", "server", "servers", "model",
+	case "id", "title", "description", "vars", "each", "tags", "labels", "requires", "server", "servers", "model",
 		"repeats", "limits", "catalog", "stop_on_failure", "threshold":
 		return false
 	case "agent.system", "agent.descriptions", "user.turns", "user.persona", "user.goal":

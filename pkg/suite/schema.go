@@ -190,6 +190,8 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[caseID](), reflect.TypeFor[stepID]():
 		length := uint64(maxID)
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: idPattern, MaxLength: &length})
+	case reflect.TypeFor[capability]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: capabilityPattern})
 	case reflect.TypeFor[varsFile]():
 		return &jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: variableNameRE.String()}}
 	case reflect.TypeFor[includeFile]():

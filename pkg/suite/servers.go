@@ -51,7 +51,7 @@ func (f *endpointFile) Server() eval.Server {
 		Command: f.Command, URL: f.URL, Transport: eval.Transport(f.Transport), Headers: f.Headers, Env: f.Env,
 		Dir: f.Cwd, Revision: f.Revision,
 		StartTimeout: f.StartTimeout.std(), CallTimeout: f.CallTimeout.std(), CloseTimeout: f.CloseTimeout.std(),
-		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest,
+		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Requires: capabilities(f.Requires),
 	}
 }
 
@@ -155,7 +155,7 @@ func (b *build) override(text string) string {
 	}
 	server := eval.Server{
 		StartTimeout: old.StartTimeout, CallTimeout: old.CallTimeout, CloseTimeout: old.CloseTimeout,
-		Isolation: old.Isolation, UnderTest: old.UnderTest,
+		Isolation: old.Isolation, UnderTest: old.UnderTest, Requires: old.Requires,
 	}
 	if strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://") {
 		server.URL, server.Transport, server.Headers = value, old.Transport, old.Headers

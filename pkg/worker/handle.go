@@ -21,6 +21,9 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 		w.outdate(j.Format)
 		return &jobs.LaterError{After: time.Second} // to another worker, unclaimed
 	}
+	if w.clogged() {
+		return &jobs.LaterError{After: 2 * time.Second}
+	}
 	claim := jobs.Claim{Job: j, UID: ulid.Make().String(), Worker: w.opts.ID}
 	grant, err := w.opts.Place.Claim(ctx, claim)
 	if err != nil {
@@ -77,8 +80,10 @@ func (w *Worker) giveBack(ctx context.Context, c jobs.Claim) error {
 
 // commit hands the record on, and keeps at it while the way is blocked: the
 // work is done and, with models, paid. The claim goes on being renewed. Only the
-// end of a drain's grace gives up: then the next attempt repeats the work.
+// end of a drain's grace gives up: then the next worker finds the record in the
+// spool, or the next attempt repeats the work.
 func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error {
+	w.secure(ctx, r)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		err := w.opts.Sink.Commit(ctx, c, r)
 		if err == nil {

@@ -49,6 +49,9 @@ type Options struct {
 	Blobs    blob.Store
 	Sink     Sink
 	Sessions Sessions
+	// Spool keeps records until they are stored. Nil keeps none: for a sink that
+	// stores.
+	Spool Spool
 	// Models makes a model of one that a suite declares, with its secrets resolved,
 	// metered as o says. The redactor takes the secrets out of what the model may
 	// keep.
@@ -137,6 +140,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	beating, stopBeats := context.WithCancel(context.WithoutCancel(ctx))
 	var g errgroup.Group
 	g.Go(func() error { return w.beat(beating) })
+	g.Go(func() error { return w.follow(beating) })
 	drained := context.AfterFunc(ctx, func() {
 		w.draining.Store(true)
 		timer := time.NewTimer(w.opts.Grace)
@@ -148,6 +152,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 	})
 	err := w.opts.Place.Serve(ctx, w.opts.ID, w.opts.Slots, w.handle)
+	w.settle(context.WithoutCancel(ctx))
 	drained()
 	stopBeats()
 	err = errors.Join(err, g.Wait())
@@ -185,7 +190,7 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 	}
 	w.mu.Unlock()
 	slots := w.opts.Slots
-	if w.draining.Load() {
+	if w.draining.Load() || w.clogged() {
 		slots = 0
 	}
 	words, err := w.opts.Place.Beat(ctx, w.opts.ID, slots, claims)

@@ -44,6 +44,8 @@ type place struct {
 	grant func(jobs.Claim) jobs.Grant
 	word  func(jobs.Claim) jobs.Word
 	tell  func([]eval.Activity)
+	// passage of what the worker keeps; needed with a spool only
+	passage func(jobs.Claim) jobs.Passage
 
 	mu       sync.Mutex // guards the following fields
 	returned []jobs.Claim
@@ -106,6 +108,15 @@ func (p *place) Beat(_ context.Context, _ string, _ int, cs []jobs.Claim) ([]job
 	return words, nil
 }
 
+func (p *place) Passages(_ context.Context, cs []jobs.Claim) ([]jobs.Passage, error) {
+	passages := make([]jobs.Passage, len(cs))
+	for i, c := range cs {
+		passages[i] = p.passage(c)
+	}
+	return passages, nil
+}
+
+func (p *place) Discard(context.Context, []jobs.Claim) error           { return nil }
 func (p *place) Commit(context.Context, jobs.Claim, eval.Record) error { return nil }
 func (p *place) Finish(context.Context, jobs.Claim) error              { return nil }
 func (p *place) Lease() time.Duration                                  { return 50 * time.Millisecond }

@@ -42,7 +42,7 @@ func (q *Queue) Audit(ctx context.Context, run string, js []jobs.Job) ([]jobs.St
 		out[i] = standing
 		if standing == jobs.Missing && f[i].state == "archived" {
 			// It would block nothing, its number is used up, but nobody else cleans.
-			_ = q.delete(ctx, j.Key())
+			_ = q.delete(ctx, j)
 		}
 	}
 	q.absent.prune(run, now)
@@ -132,7 +132,7 @@ func (q *Queue) lookUp(ctx context.Context, run string, js []jobs.Job) ([]findin
 		_, err := q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, i := range open {
 				done = append(done, p.GetBit(ctx, q.keys.done(run), int64(js[i].Ordinal)))
-				states = append(states, p.HGet(ctx, q.keys.task(js[i].Key()), "state"))
+				states = append(states, p.HGet(ctx, q.keys.task(js[i]), "state"))
 			}
 			return nil
 		})
@@ -192,38 +192,4 @@ func (q *Queue) Supersede(ctx context.Context, js []jobs.Job) error {
 		}
 	}
 	return nil
-}
-
-// Slots implements [jobs.Queue].
-func (q *Queue) Slots(ctx context.Context) (int, error) {
-	var clock *redis.TimeCmd
-	var workers *redis.MapStringStringCmd
-	err := q.contact.watch(ctx, func() error {
-		_, err := q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			clock = p.Time(ctx)
-			workers = p.HGetAll(ctx, q.keys.workers())
-			return nil
-		})
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("count slots: %w", err)
-	}
-	now, sum := clock.Val().UnixMilli(), 0
-	var dead []string
-	for worker, text := range workers.Val() {
-		tillText, slotsText, _ := strings.Cut(text, "|")
-		till, _ := strconv.ParseInt(tillText, 10, 64)
-		slots, _ := strconv.Atoi(slotsText)
-		switch {
-		case till > now:
-			sum += slots
-		case till < now-time.Hour.Milliseconds():
-			dead = append(dead, worker)
-		}
-	}
-	if len(dead) > 0 {
-		_ = q.client.HDel(ctx, q.keys.workers(), dead...).Err() // the next call tries again
-	}
-	return sum, nil
 }

@@ -92,7 +92,7 @@ func (q *Queue) Beat(ctx context.Context, worker string, slots int, cs []jobs.Cl
 
 func (q *Queue) beat(ctx context.Context, worker string, slots int, run string, cs []jobs.Claim) *redis.Cmd {
 	keys := []string{q.keys.workers()}
-	args := []any{worker, slots, q.o.Lease.Milliseconds(), keep}
+	args := []any{worker, slots, q.o.Lease.Milliseconds(), keep, eval.JoinCapabilities(q.o.Capabilities...)}
 	if len(cs) > 0 {
 		keys = append(keys, q.keys.claims(run), q.keys.current(run), q.keys.done(run), q.keys.control(run))
 	}
@@ -113,7 +113,7 @@ func (q *Queue) Commit(ctx context.Context, c jobs.Claim, r eval.Record) error {
 	}
 	run := c.Job.Run
 	err = q.scripts.commit.Run(ctx, q.client,
-		[]string{q.keys.claims(run), q.keys.current(run), q.keys.done(run), q.keys.results()},
+		[]string{q.keys.claims(run), q.keys.current(run), q.keys.done(run), q.keys.passages(run), q.keys.results()},
 		c.Job.Ordinal, c.Job.Attempt, c.UID, c.Worker, record, keep).Err()
 	if err != nil {
 		return fmt.Errorf("commit %s: %w", c.Job.Key(), err)

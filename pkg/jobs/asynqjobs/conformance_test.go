@@ -39,16 +39,20 @@ func open(tb testing.TB, o broker.Options) *broker.Broker {
 // backend gives each caller of Open a queue on the broker's client.
 func backend(t *testing.T, b *broker.Broker) jobstest.Backend {
 	t.Helper()
+	able := func(namespace string, only bool, capabilities ...string) jobstest.Farm {
+		return asynqjobs.New(b.Client(), asynqjobs.Options{
+			Namespace:       namespace,
+			Capabilities:    capabilities,
+			OnlyCapable:     only,
+			Lease:           2 * time.Second,
+			CheckInterval:   20 * time.Millisecond,
+			ForwardInterval: 50 * time.Millisecond,
+			Backoff:         10 * time.Millisecond,
+		})
+	}
 	return jobstest.Backend{
-		Open: func(namespace string) jobstest.Farm {
-			return asynqjobs.New(b.Client(), asynqjobs.Options{
-				Namespace:       namespace,
-				Lease:           2 * time.Second,
-				CheckInterval:   20 * time.Millisecond,
-				ForwardInterval: 50 * time.Millisecond,
-				Backoff:         10 * time.Millisecond,
-			})
-		},
+		Open: func(namespace string) jobstest.Farm { return able(namespace, false) },
+		Able: able,
 		Wipe: func() {
 			if err := b.Client().FlushAll(context.Background()).Err(); err != nil {
 				t.Error(err)

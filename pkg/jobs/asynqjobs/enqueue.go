@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -52,14 +54,42 @@ func (q *Queue) Enqueue(ctx context.Context, js []jobs.Job) error {
 	// wiped Redis does not.
 	queue := asynq.NewClientFromRedisClient(q.client)
 	return q.contact.watch(ctx, func() error {
+		if err := q.announce(ctx, js); err != nil {
+			return err
+		}
 		for i, task := range tasks {
-			_, err := queue.EnqueueContext(ctx, task, asynq.Queue(q.keys.queue()), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
+			_, err := queue.EnqueueContext(ctx, task, asynq.Queue(q.keys.queue(js[i].Requires)), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
 			if err != nil && !errors.Is(err, asynq.ErrTaskIDConflict) {
 				return fmt.Errorf("enqueue %s: %w", js[i].Key(), err)
 			}
 		}
 		return nil
 	})
+}
+
+// announce tells workers which queues there are, before something is in them.
+func (q *Queue) announce(ctx context.Context, js []jobs.Job) error {
+	var sets []redis.Z
+	known := map[string]bool{"": true}
+	for _, j := range js {
+		if !known[j.Requires] {
+			known[j.Requires] = true
+			sets = append(sets, redis.Z{Score: float64(time.Now().Unix()), Member: j.Requires})
+		}
+	}
+	if len(sets) == 0 {
+		return nil
+	}
+	if err := q.client.ZAdd(ctx, q.keys.requires(), sets...).Err(); err != nil {
+		return fmt.Errorf("announce queues: %w", err)
+	}
+	return nil
+}
+
+// required lists what jobs of the last week require, beside nothing.
+func (q *Queue) required(ctx context.Context) ([]string, error) {
+	since := strconv.FormatInt(time.Now().Unix()-keep, 10)
+	return q.client.ZRangeByScore(ctx, q.keys.requires(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
 }
 
 // Delete implements [jobs.Queue].
@@ -69,33 +99,39 @@ func (q *Queue) Delete(ctx context.Context, js []jobs.Job) error {
 	}
 	// The inspector refuses queues that it does not know, and a wiped Redis does
 	// not tell it of ours.
-	err := q.contact.watch(ctx, func() error { return q.client.SAdd(ctx, asynqQueues, q.keys.queue()).Err() })
+	names := map[string]bool{}
+	for _, j := range js {
+		names[q.keys.queue(j.Requires)] = true
+	}
+	err := q.contact.watch(ctx, func() error {
+		return q.client.SAdd(ctx, asynqQueues, slices.Collect(maps.Keys(names))).Err()
+	})
 	if err != nil {
 		return fmt.Errorf("delete jobs: %w", err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(16)
 	for _, j := range js {
-		g.Go(func() error { return q.delete(ctx, j.Key()) })
+		g.Go(func() error { return q.delete(ctx, j) })
 	}
 	return g.Wait()
 }
 
 // delete takes one task out, unless a worker has it.
-func (q *Queue) delete(ctx context.Context, key string) error {
+func (q *Queue) delete(ctx context.Context, j jobs.Job) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := asynq.NewInspectorFromRedisClient(q.client).DeleteTask(q.keys.queue(), key)
+	err := asynq.NewInspectorFromRedisClient(q.client).DeleteTask(q.keys.queue(j.Requires), j.Key())
 	if err == nil || errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
 		return nil
 	}
 	// asynq has no error of its own for a task that runs.
-	state, stateErr := q.client.HGet(ctx, q.keys.task(key), "state").Result()
+	state, stateErr := q.client.HGet(ctx, q.keys.task(j), "state").Result()
 	if state == "active" || errors.Is(stateErr, redis.Nil) {
 		return nil
 	}
-	return fmt.Errorf("delete %s: %w", key, err)
+	return fmt.Errorf("delete %s: %w", j.Key(), err)
 }
 
 // Control implements [jobs.Queue].
@@ -116,28 +152,17 @@ func (q *Queue) Control(ctx context.Context, run string, c eval.Control) error {
 // would find a run without its memory and be carried out.
 func (q *Queue) Forget(ctx context.Context, run string) error {
 	q.absent.forget(run)
-	var lists []*redis.StringSliceCmd
-	err := q.contact.watch(ctx, func() error {
-		_, err := q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			p.SAdd(ctx, asynqQueues, q.keys.queue())
-			lists = append(lists, p.LRange(ctx, q.keys.asynq("pending"), 0, -1))
-			for _, name := range []string{"scheduled", "retry", "archived"} {
-				lists = append(lists, p.ZRange(ctx, q.keys.asynq(name), 0, -1))
-			}
-			return nil
-		})
+	var required []string
+	err := q.contact.watch(ctx, func() (err error) {
+		required, err = q.required(ctx)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("forget run %s: %w", run, err)
 	}
-	for _, list := range lists {
-		for _, key := range list.Val() {
-			if strings.HasPrefix(key, run+":") {
-				if err := q.delete(ctx, key); err != nil {
-					return fmt.Errorf("forget run %s: %w", run, err)
-				}
-			}
+	for _, requires := range append(required, "") {
+		if err := q.purge(ctx, run, requires); err != nil {
+			return fmt.Errorf("forget run %s: %w", run, err)
 		}
 	}
 	// A scheduler that was frozen may enqueue what it had in its hands when the run
@@ -149,6 +174,36 @@ func (q *Queue) Forget(ctx context.Context, run string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("forget run %s: %w", run, err)
+	}
+	return nil
+}
+
+// purge drops what waits of a run in one of the queues.
+func (q *Queue) purge(ctx context.Context, run, requires string) error {
+	var lists []*redis.StringSliceCmd
+	err := q.contact.watch(ctx, func() error {
+		_, err := q.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.SAdd(ctx, asynqQueues, q.keys.queue(requires))
+			lists = append(lists, p.LRange(ctx, q.keys.asynq(requires, "pending"), 0, -1))
+			for _, name := range []string{"scheduled", "retry", "archived"} {
+				lists = append(lists, p.ZRange(ctx, q.keys.asynq(requires, name), 0, -1))
+			}
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		for _, key := range list.Val() {
+			if j, ok := jobs.ParseKey(key); ok && j.Run == run {
+				j.Requires = requires
+				if err := q.delete(ctx, j); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }

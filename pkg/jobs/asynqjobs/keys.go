@@ -1,14 +1,25 @@
 package asynqjobs
 
+import "github.com/evalfarm/evalfarm/pkg/jobs"
+
 // keys names everything that a queue keeps in Redis.
 type keys struct{ namespace string }
 
-// queue is the name of the asynq queue.
-func (k keys) queue() string { return "trials-" + k.namespace }
+// queue is the name of the asynq queue of jobs that require something.
+func (k keys) queue(requires string) string {
+	if requires == "" {
+		return "trials-" + k.namespace
+	}
+	return "trials-" + k.namespace + "." + requires
+}
+
+// requires is a ZSET of what jobs require, by when one was last enqueued: the
+// queues that there are beside the plain one.
+func (k keys) requires() string { return k.global("requires") }
 
 func (k keys) global(name string) string { return "evalfarm:{" + k.namespace + "}:" + name }
 
-// workers is a HASH of worker → "till|slots".
+// workers is a HASH of worker → "till|slots|capabilities".
 func (k keys) workers() string { return k.global("workers") }
 
 // doing is a STRING for each worker: what its attempts do, as JSON.
@@ -31,6 +42,11 @@ func (k keys) current(run string) string { return k.global("current:" + run) }
 // trials are 125 KB.
 func (k keys) done(run string) string { return k.global("done:" + run) }
 
+// passages is a HASH of uid → how far a committed record has come, until its
+// worker has let go of it. It outlives Forget, or what a worker keeps would be
+// sent once more.
+func (k keys) passages(run string) string { return k.global("passages:" + run) }
+
 // control is a STRING, absent when the run may run; "cancel" for a while after it
 // was forgotten.
 func (k keys) control(run string) string { return k.global("control:" + run) }
@@ -39,10 +55,12 @@ func (k keys) control(run string) string { return k.global("control:" + run) }
 // takes two round trips and a script for every task; the canary test notices
 // when asynq changes it.
 
-func (k keys) asynq(name string) string { return "asynq:{" + k.queue() + "}:" + name }
+func (k keys) asynq(requires, name string) string {
+	return "asynq:{" + k.queue(requires) + "}:" + name
+}
 
-// task is the HASH of one task, with its state.
-func (k keys) task(id string) string { return k.asynq("t:" + id) }
+// task is the HASH of the task of a job, with its state.
+func (k keys) task(j jobs.Job) string { return k.asynq(j.Requires, "t:"+j.Key()) }
 
 // asynqQueues is the SET of queue names that asynq's inspector believes in.
 const asynqQueues = "asynq:queues"

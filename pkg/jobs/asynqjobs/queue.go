@@ -34,6 +34,10 @@ type Options struct {
 	// Lease is how long a claim, and a worker, live without a beat; 45 s by
 	// default. Workers beat, and the scheduler audits, at least every third of it.
 	Lease time.Duration
+	// Capabilities of a worker, beside what any has. OnlyCapable keeps it from jobs
+	// that require nothing.
+	Capabilities []string
+	OnlyCapable  bool
 	// CheckInterval is how often an idle worker looks for jobs; 100 ms by default.
 	CheckInterval time.Duration
 	// ForwardInterval is how often deliveries that were put off are looked at;

@@ -99,7 +99,7 @@ func (q *Queue) store(ctx context.Context, entries []redis.XMessage, put func(co
 		} else {
 			records = append(records, r)
 		}
-		settled = append(settled, q.keys.claims(r.Run))
+		settled = append(settled, q.keys.claims(r.Run), q.keys.passages(r.Run))
 		args = append(args, e.ID, r.Ordinal, r.N, r.UID)
 	}
 	pause := newPause()

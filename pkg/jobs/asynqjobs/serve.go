@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
 
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 )
 
@@ -31,9 +33,93 @@ func (q *Queue) Serve(ctx context.Context, worker string, slots int, h jobs.Hand
 		return fmt.Errorf("serve as %s: %d slots", worker, slots)
 	}
 	log := q.o.Logger.With("worker", worker)
-	server := asynq.NewServerFromRedisClient(q.client, asynq.Config{
+	d := &desk{q: q, h: h, log: log, free: make(chan struct{}, slots)}
+	var closing sync.WaitGroup
+	for ctx.Err() == nil {
+		queues := q.served(ctx, nil)
+		for len(queues) == 0 && ctx.Err() == nil { // only what nobody requires yet
+			queues = q.changed(ctx, queues)
+		}
+		if len(queues) == 0 {
+			break
+		}
+		server := q.server(ctx, slots, queues, log)
+		if err := server.Start(d); err != nil {
+			closing.Wait()
+			return fmt.Errorf("serve as %s: %w", worker, err)
+		}
+		q.changed(ctx, queues)
+		server.Stop()
+		// The next one serves while this one's handlers come to their ends.
+		closing.Go(server.Shutdown)
+	}
+	<-ctx.Done()
+	closing.Wait()
+	// Handlers that asynq gave up on during an outage are still at work.
+	d.busy.Wait()
+	return nil
+}
+
+// lookAround is how often a worker with capabilities looks for new queues.
+const lookAround = time.Second
+
+// served are the names of the queues that this worker serves: the plain one, and
+// those of what jobs require as far as it has that. When Redis cannot say, they
+// stay what they were.
+func (q *Queue) served(ctx context.Context, before []string) []string {
+	var names []string
+	if !q.o.OnlyCapable {
+		names = append(names, q.keys.queue(""))
+	}
+	if len(q.o.Capabilities) == 0 {
+		return names
+	}
+	required, err := q.required(ctx)
+	if err != nil {
+		if len(before) > 0 {
+			return before
+		}
+		return names
+	}
+	for _, requires := range required {
+		if len(eval.Lacks(q.o.Capabilities, requires)) == 0 {
+			names = append(names, q.keys.queue(requires))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// changed waits until the worker is to serve other queues than before, and returns
+// them, or until ctx ends.
+func (q *Queue) changed(ctx context.Context, before []string) []string {
+	if len(q.o.Capabilities) == 0 {
+		<-ctx.Done()
+		return before
+	}
+	ticker := time.NewTicker(min(lookAround, q.o.Lease/4))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return before
+		case <-ticker.C:
+		}
+		if now := q.served(ctx, before); !slices.Equal(now, before) {
+			return now
+		}
+	}
+}
+
+// server makes a server of asynq for queues, which all count the same.
+func (q *Queue) server(ctx context.Context, slots int, queues []string, log *slog.Logger) *asynq.Server {
+	weights := map[string]int{}
+	for _, name := range queues {
+		weights[name] = 1
+	}
+	return asynq.NewServerFromRedisClient(q.client, asynq.Config{
 		Concurrency:              slots,
-		Queues:                   map[string]int{q.keys.queue(): 1},
+		Queues:                   weights,
 		TaskCheckInterval:        q.o.CheckInterval,
 		DelayedTaskCheckInterval: q.o.ForwardInterval,
 		JanitorInterval:          time.Hour, // nothing is retained
@@ -45,16 +131,6 @@ func (q *Queue) Serve(ctx context.Context, worker string, slots int, h jobs.Hand
 		Logger:          asynqLog{log},
 		LogLevel:        asynq.WarnLevel,
 	})
-	d := &desk{q: q, h: h, log: log, free: make(chan struct{}, slots)}
-	if err := server.Start(d); err != nil {
-		return fmt.Errorf("serve as %s: %w", worker, err)
-	}
-	<-ctx.Done()
-	server.Stop()
-	server.Shutdown()
-	// Handlers that asynq gave up on during an outage are still at work.
-	d.busy.Wait()
-	return nil
 }
 
 // A desk takes deliveries from asynq and hands them to the handler.

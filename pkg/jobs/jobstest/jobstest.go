@@ -31,6 +31,9 @@ type Backend struct {
 	// Open returns a queue of a namespace, each time as another process would have
 	// it. Its lease is short (2 s is a good one), and its pauses are shorter.
 	Open func(namespace string) Farm
+	// Able returns a queue as a worker with capabilities has it, that takes what
+	// requires nothing too, unless only is set.
+	Able func(namespace string, only bool, capabilities ...string) Farm
 	// Wipe makes the server forget everything.
 	Wipe func()
 	// Kill kills the server without warning and Restart brings it back with what it
@@ -66,6 +69,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Backend) {
 			{"Slots", slots},
 			{"Commit", commits},
 			{"CommitSuperseded", commitSuperseded},
+			{"Passages", passages},
+			{"Capabilities", capabilities},
 			{"Finish", finishes},
 			{"Audit", audits},
 			{"AuditMissing", auditMissing},

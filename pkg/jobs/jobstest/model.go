@@ -108,13 +108,11 @@ type trial struct {
 }
 
 func (m *trial) draw(t *rapid.T) jobs.Claim {
+	n := rapid.IntRange(1, 4).Draw(t, "attempt")
 	return jobs.Claim{
-		Job: jobs.Job{
-			Run:     m.run,
-			Ordinal: 9,
-			Attempt: rapid.IntRange(1, 4).Draw(t, "attempt"),
-		},
-		UID:    rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "uid"),
+		Job: jobs.Job{Run: m.run, Ordinal: 9, Attempt: n},
+		// A uid is minted for one attempt, for ever.
+		UID:    fmt.Sprint(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "uid"), n),
 		Worker: "w",
 	}
 }

@@ -58,6 +58,13 @@ func wiped(t *testing.T, b *bench) {
 	// The stream and its readers are back too.
 	b.must(b.farm.Commit(b.ctx, held, record(held)))
 	b.eventually("the record arrives", func() bool { return slices.Contains(in.uids(), "u0") })
+	// Nor does it know any more that it was stored.
+	b.Wipe()
+	ps, err := b.farm.Passages(b.ctx, []jobs.Claim{held})
+	b.must(err)
+	if ps[0] != jobs.Unheard {
+		t.Errorf("passage after a wipe: got %s, want unheard", ps[0])
+	}
 }
 
 // killed: Redis is away for longer than a lease. Work goes on, claims survive.

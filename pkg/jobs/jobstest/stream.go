@@ -99,6 +99,50 @@ func commitSuperseded(t *testing.T, b *bench) {
 	}
 }
 
+// passages: a worker hears how far the records that it keeps have come.
+func passages(t *testing.T, b *bench) {
+	kept, old, other := claim(job(0, 1), "u1"), claim(job(1, 1), "u2"), claim(job(2, 1), "u3")
+	all := []jobs.Claim{kept, old, other}
+	want := func(ps ...jobs.Passage) {
+		t.Helper()
+		got, err := b.farm.Passages(b.ctx, all)
+		b.must(err)
+		if d := cmp.Diff(ps, got); d != "" {
+			t.Errorf("passages (-want +got):\n%s", d)
+		}
+	}
+	want(jobs.Unheard, jobs.Unheard, jobs.Unheard)
+	b.claim(b.farm, kept, jobs.Granted)
+	b.must(b.farm.Supersede(b.ctx, []jobs.Job{job(1, 2)}))
+	for range 2 { // offered again while it is on the way, it goes there once
+		b.must(b.farm.Commit(b.ctx, kept, record(kept)))
+		b.must(b.farm.Commit(b.ctx, old, record(old)))
+	}
+	want(jobs.Underway, jobs.Underway, jobs.Unheard)
+	var in inbox
+	b.receive(b.again(), in.put)
+	b.eventually("both are stored", func() bool {
+		got, err := b.farm.Passages(b.ctx, all[:2])
+		return err == nil && got[0] == jobs.Stored && got[1] == jobs.Stored
+	})
+	// Forgetting the run does not make its worker send them again, nor does a
+	// commit that comes late.
+	b.must(b.farm.Forget(b.ctx, run))
+	b.must(b.farm.Commit(b.ctx, kept, record(kept)))
+	want(jobs.Stored, jobs.Stored, jobs.Unheard)
+	b.claim(b.farm, claim(kept.Job, "u4"), jobs.Refused)
+	b.must(b.farm.Discard(b.ctx, all[:2]))
+	want(jobs.Unheard, jobs.Unheard, jobs.Unheard)
+	b.must(b.farm.Commit(b.ctx, other, record(other)))
+	b.eventually("the last one arrives", func() bool { return slices.Contains(in.uids(), "u3") })
+	if d := cmp.Diff([]string{"u1", "u2", "u3"}, in.uids()); d != "" {
+		t.Errorf("records (-want +got):\n%s", d)
+	}
+	if ps, err := b.farm.Passages(b.ctx, nil); err != nil || len(ps) != 0 {
+		t.Errorf("passages of nothing: got %v, %v, want none", ps, err)
+	}
+}
+
 func receiveRepeats(t *testing.T, b *bench) {
 	const n = 450 // more than a batch
 	var want []string

@@ -1,13 +1,13 @@
 -- Shows that a worker lives, renews its claims of one run, and brings back what
 -- a person wants of the run and, for each claim, whether it is superseded.
 -- KEYS: workers, and with claims also: claims, current, done, control
--- ARGV: worker, slots, lease in ms, seconds to keep the keys, and for each claim: ordinal, attempt, uid
+-- ARGV: worker, slots, lease in ms, seconds to keep the keys, capabilities, and for each claim: ordinal, attempt, uid
 local workers, claims, current, done, control = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local worker, slots, lease, keep = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 
 local till = lease_end(lease)
 if slots > 0 then
-  redis.call('HSET', workers, worker, string.format('%.0f|%d', till, slots))
+  redis.call('HSET', workers, worker, string.format('%.0f|%d|', till, slots) .. ARGV[5])
   redis.call('EXPIRE', workers, keep)
 else
   redis.call('HDEL', workers, worker)
@@ -17,7 +17,7 @@ if not claims then
 end
 
 local words = {redis.call('GET', control) or 'run'}
-for i = 5, #ARGV, 3 do
+for i = 6, #ARGV, 3 do
   local ordinal, attempt, uid = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
   local now_current = current_of(current, ordinal)
   local c = claim_of(claims, ordinal)

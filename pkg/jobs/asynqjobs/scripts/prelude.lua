@@ -7,6 +7,10 @@
 -- claim.
 local RETURNED, COMMITTED = 0, 1
 
+-- How far a committed record has come, by its uid, until its worker has let go of
+-- it.
+local UNDERWAY, STORED = 'underway', 'stored'
+
 -- Only the clock of Redis counts, so the clocks of workers may be wrong.
 local function lease_end(lease)
   local t = redis.call('TIME')
