@@ -292,8 +292,8 @@ func TestRollingRestart(t *testing.T) {
 	hands[0] = join(s, redis, other, 1)[0]
 	further(200)
 	stopped(t, first)
-	first, at = serve(s, redis)
 	eventually(t, "the second leads", second.leads)
+	first, at = serve(s, redis)
 	further(400)
 	stopped(t, hands[1])
 	hands[1] = join(s, redis, at, 1)[0]
