@@ -96,8 +96,8 @@ func TestStoreURL(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no PostgreSQL", "", []string{"--store", "mysql://u:hush@host/db"}, 2, "wants postgres://USER"},
-		{"a variable", "mysql://u:hush@host/db", nil, 2, "$EVALFARM_STORE, wants postgres://USER"},
+		{"no PostgreSQL", "", []string{"--store", "mysql://u:hush@host/db"}, 2, "--store: a store is a SQLite file or a PostgreSQL database"},
+		{"a variable", "mysql://u:hush@host/db", nil, 2, "EVALFARM_STORE: a store is a SQLite file or a PostgreSQL database"},
 		{"malformed", "", []string{"--store", "postgres://u:hu/sh@host/db"}, 3, "cannot be read"},
 		{"wrong password", "", []string{"--store", wrong, "-v"}, 3, `refuses user "evalfarm" or the password`},
 		{"the flag goes before the variable", "mysql://u:hush@host/db", []string{"--store", good}, 0, ""},

@@ -131,7 +131,7 @@ func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error 
 		if stray != nil {
 			return stray
 		}
-	case app.Shared(f.blobs) && checkBlobs(f.blobs) != nil:
+	case f.blobs != "" && !strings.HasPrefix(f.blobs, "http://") && !strings.HasPrefix(f.blobs, "https://") && checkBlobs(f.blobs) != nil:
 		return checkBlobs(f.blobs)
 	case runs > 1:
 		outputs, err := parseOutputs(f.outputs, f.json)

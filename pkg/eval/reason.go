@@ -107,7 +107,8 @@ const (
 
 // Reasons of an error: no system under test could answer.
 const (
-	// ReasonStartFailed: the command could not be executed.
+	// ReasonStartFailed: the command could not be executed, or the container not be
+	// started.
 	ReasonStartFailed Reason = "start_failed"
 	// ReasonStartExited: the process ended before initialize was answered.
 	ReasonStartExited Reason = "start_exited"
@@ -117,7 +118,7 @@ const (
 	// an unknown protocol revision, an error, an unreadable answer.
 	ReasonStartRefused Reason = "start_refused"
 	// ReasonUnreachable: the URL does not answer, or says that it cannot now (429,
-	// 5xx).
+	// 5xx); or the container engine or the registry of an image does not.
 	ReasonUnreachable Reason = "unreachable"
 	// ReasonUnauthorized: the server refuses the credentials.
 	ReasonUnauthorized Reason = "unauthorized"
