@@ -61,7 +61,7 @@ type Day struct {
 }
 
 // Left is what a cap of the day leaves for further holds.
-func (d Day) Left(cap int64) int64 { return max(0, cap-d.SpentMicroUSD-d.HeldMicroUSD) }
+func (d Day) Left(most int64) int64 { return max(0, most-d.SpentMicroUSD-d.HeldMicroUSD) }
 
 // A Shortage is the bound that keeps a run from going on.
 type Shortage string

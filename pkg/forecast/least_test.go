@@ -29,7 +29,7 @@ func TestTooLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench("a", "b").budget(tt.budget).hold("a", tt.hold).models(func(m *eval.Model) {
-				m.Sampling.MaxOutputTokens = 100
+				m.MaxOutputTokens = 100
 				m.Price = &eval.Price{TokenPrice: eval.TokenPrice{Input: 1_000_000, Output: 5_000_000}}
 			})
 			b.Cases[0].Limits = tt.limits

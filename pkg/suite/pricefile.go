@@ -199,10 +199,10 @@ func (f *factor) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 }
 
 // of multiplies a price, rounded up.
-func (f factor) of(price int64) int64 {
+func (f factor) of(micro int64) int64 {
 	if f == 0 {
-		return price
+		return micro
 	}
-	product := new(big.Int).Mul(big.NewInt(price), big.NewInt(int64(f)))
+	product := new(big.Int).Mul(big.NewInt(micro), big.NewInt(int64(f)))
 	return product.Add(product, big.NewInt(million-1)).Div(product, big.NewInt(million)).Int64()
 }
