@@ -82,7 +82,7 @@ func TestWipedBeforeStored(t *testing.T) {
 	sched, hands := farm(s, redis, s.file("suite.yaml", manySuite()), 2, 2)
 	eventually(t, "results are stored", func() bool { return s.done() > 5 || sched.ended() })
 	sched.signal(syscall.SIGSTOP)
-	eventually(t, "records wait", func() bool { return len(s.spooled()) >= 12 })
+	eventually(t, "records wait", func() bool { return len(s.spooled()) >= 3 })
 	waiting := s.spooled()
 	redis.FlushAll()
 	sched.signal(syscall.SIGCONT)
@@ -100,7 +100,7 @@ func TestSpoolOutlastsAnOutage(t *testing.T) {
 	sched, hands := farm(s, redis, s.file("suite.yaml", manySuite()), 2, 2)
 	eventually(t, "results are stored", func() bool { return s.done() > 5 || sched.ended() })
 	redis.Kill9()
-	eventually(t, "every slot has a record to hand on", func() bool { return len(s.spooled()) >= 8 })
+	eventually(t, "every slot has a record to hand on", func() bool { return len(s.spooled()) >= 4 })
 	eventually(t, "beats fail for longer than a lease", func() bool {
 		return strings.Count(hands[0].errs.String(), "msg=beat") > 6 && strings.Count(hands[1].errs.String(), "msg=beat") > 6
 	})
@@ -117,7 +117,7 @@ func TestSpoolOutlivesItsWorker(t *testing.T) {
 	sched, hands := farm(s, redis, s.file("suite.yaml", manySuite()), 2, 1)
 	eventually(t, "results are stored", func() bool { return s.done() > 5 || sched.ended() })
 	sched.signal(syscall.SIGSTOP)
-	eventually(t, "records wait", func() bool { return len(s.spooled()) >= 12 })
+	eventually(t, "records wait", func() bool { return len(s.spooled()) >= 3 })
 	hands[0].kill()
 	left := s.spooled()
 	redis.FlushAll()
