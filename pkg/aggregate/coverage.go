@@ -58,13 +58,16 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval
 		KnownMicroUSD: known, JudgeMicroUSD: l.Judges.MicroUSD, UncountedMicroUSD: l.Uncounted.MicroUSD,
 		ChargedMicroUSD: l.Charged.MicroUSD, UnansweredMicroUSD: c.unanswered, Prices: snap.Prices,
 	}
-	// Judges that brought no verdict have left no usage, but tokens.
-	if c.unpriced || l.Judges.Tokens > 0 && l.Judges.MicroUSD == 0 && !c.judged {
-		for _, name := range slices.Sorted(maps.Keys(snap.Models)) {
-			if m := snap.Models[name]; m.Price == nil && !m.Free() {
-				cost.Unpriced = append(cost.Unpriced, name)
-			}
+	var unpriced []string
+	for _, name := range slices.Sorted(maps.Keys(snap.Models)) {
+		if m := snap.Models[name]; m.Price == nil && !m.Free() {
+			unpriced = append(unpriced, name)
 		}
+	}
+	// Judges that brought no verdict have left no usage, but tokens.
+	mute := len(unpriced) > 0 && l.Judges.Tokens > 0 && l.Judges.MicroUSD == 0 && !c.judged
+	if c.unpriced || mute {
+		cost.Unpriced = unpriced
 	} else {
 		cost.MicroUSD = &known
 	}
