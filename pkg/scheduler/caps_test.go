@@ -220,8 +220,11 @@ func (w *world) ledgers(ctx context.Context, s store.Store, runs []eval.Run) (ls
 // makeTrouble sends what is to happen, each when another part of the money is gone.
 func (w *world) makeTrouble(ctx context.Context, share *atomic.Int64, trouble chan<- string) {
 	r := w.chance("trouble")
-	whats := []string{"wipe", "kill", "wipe", "kill", "stop", "kill worker", "kill worker"}
+	// One of each that has to happen, and then the others, if the money lasts.
+	whats, others := []string{"wipe", "kill"}, []string{"wipe", "kill", "stop", "kill worker", "kill worker"}
 	r.Shuffle(len(whats), func(i, j int) { whats[i], whats[j] = whats[j], whats[i] })
+	r.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	whats = append(whats, others...)
 	for i, what := range whats {
 		at := int64(15 + 75*i/len(whats))
 		for share.Load() < at {
