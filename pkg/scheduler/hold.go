@@ -51,15 +51,8 @@ func holdsOf(snap eval.Snapshot, cases []eval.Case) {
 
 // asked lists the models that a trial of an agent case asks, without judges.
 func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
-	names := []string{c.Model}
-	if c.Model == "" {
-		names[0] = v.Axes[eval.AxisModel]
-	}
-	if c.User != nil && c.User.Model != "" {
-		names = append(names, c.User.Model)
-	}
 	var models []eval.Model
-	for _, n := range names {
+	for _, n := range c.Models(v) {
 		if m, ok := snap.Models[n]; ok {
 			models = append(models, m)
 		}
