@@ -19,8 +19,17 @@ var joinAt = regexp.MustCompile(`workers join at (http://\S+)`)
 // Redis.
 func farm(s *shop, redis *redistest.Server, suite string, repeats, workers int) (sched *process, hands []*process) {
 	s.t.Helper()
-	sched = s.start("scheduler", "--redis", redis.URL(), "--listen", "127.0.0.1:0", "--lease", "2s", "--seed", "7", "-n", fmt.Sprint(repeats), "--json", suite)
-	var at string
+	sched, at := lead(s, redis, "-n", fmt.Sprint(repeats), suite)
+	for range workers {
+		hands = append(hands, s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "4", "-v"))
+	}
+	return sched, hands
+}
+
+// lead starts a scheduler, and gives the address at which workers join.
+func lead(s *shop, redis *redistest.Server, args ...string) (sched *process, at string) {
+	s.t.Helper()
+	sched = s.start(append([]string{"scheduler", "--redis", redis.URL(), "--listen", "127.0.0.1:0", "--lease", "2s", "--seed", "7", "--json"}, args...)...)
 	eventually(s.t, "the scheduler says where workers join", func() bool {
 		if sched.ended() {
 			s.t.Fatalf("the scheduler ended\n%s", sched.errs.String())
@@ -30,10 +39,7 @@ func farm(s *shop, redis *redistest.Server, suite string, repeats, workers int) 
 		}
 		return at != ""
 	})
-	for range workers {
-		hands = append(hands, s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "4", "-v"))
-	}
-	return sched, hands
+	return sched, at
 }
 
 // conclude waits for the scheduler, wants an exit code and gives its summary.

@@ -269,16 +269,7 @@ func disagreement(d eval.Detectable) string {
 
 // affordsLines say how far a budget reaches.
 func affordsLines(a eval.Affordable, judged bool) []string {
-	var caps []string
-	if a.Budget.MicroUSD > 0 {
-		caps = append(caps, eval.USD(a.Budget.MicroUSD))
-	}
-	if a.Budget.Tokens > 0 {
-		caps = append(caps, fmt.Sprintf("%d tokens", a.Budget.Tokens))
-	}
-	if a.Budget.Time > 0 {
-		caps = append(caps, a.Budget.Time.String())
-	}
+	caps := a.Budget.Words()
 	if a.Day != nil {
 		caps = append(caps, fmt.Sprintf("%s a day for all runs, of which %s is left", eval.USD(a.Day.CapMicroUSD), eval.USD(a.Day.LeftMicroUSD)))
 	}

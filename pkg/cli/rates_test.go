@@ -90,17 +90,7 @@ func openai(more string) string {
 // processes of their own on one Redis.
 func staff(s *shop, redis *redistest.Server, workers, slots int, args ...string) (sched *process, hands []*process) {
 	s.t.Helper()
-	sched = s.start(append([]string{"scheduler", "--redis", redis.URL(), "--listen", "127.0.0.1:0", "--lease", "2s", "--seed", "7", "--json"}, args...)...)
-	var at string
-	eventually(s.t, "the scheduler says where workers join", func() bool {
-		if sched.ended() {
-			s.t.Fatalf("the scheduler ended\n%s", sched.errs.String())
-		}
-		if m := joinAt.FindStringSubmatch(sched.errs.String()); m != nil {
-			at = m[1]
-		}
-		return at != ""
-	})
+	sched, at := lead(s, redis, args...)
 	for range workers {
 		hands = append(hands, s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", fmt.Sprint(slots), "--judge-slots", fmt.Sprint(slots)))
 	}

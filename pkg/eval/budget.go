@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 )
 
@@ -17,6 +18,21 @@ type Budget struct {
 
 // Capped says whether what trials may take has to be held before they begin.
 func (b Budget) Capped() bool { return b.MicroUSD > 0 || b.Tokens > 0 }
+
+// Words are its bounds, for people.
+func (b Budget) Words() []string {
+	var words []string
+	if b.MicroUSD > 0 {
+		words = append(words, USD(b.MicroUSD))
+	}
+	if b.Tokens > 0 {
+		words = append(words, fmt.Sprintf("%d tokens", b.Tokens))
+	}
+	if b.Time > 0 {
+		words = append(words, b.Time.String())
+	}
+	return words
+}
 
 // Over returns b with what o sets on top.
 func (b Budget) Over(o Budget) Budget {

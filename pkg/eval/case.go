@@ -1,6 +1,9 @@
 package eval
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // A Kind says what a case drives.
 type Kind string
@@ -97,4 +100,14 @@ type Catalog struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Lock is the path of a tools.lock.json to compare the listing with.
 	Lock string `json:"lock,omitempty"`
+}
+
+// Models names those that a trial of an agent case asks, without judges: the
+// agent's, and that of the user if a model plays it.
+func (c Case) Models(v Variant) []string {
+	names := []string{cmp.Or(c.Model, v.Axes[AxisModel])}
+	if c.User != nil && c.User.Model != "" {
+		names = append(names, c.User.Model)
+	}
+	return names
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 	"github.com/evalfarm/evalfarm/pkg/suite"
@@ -37,7 +36,7 @@ func Load(path string, opts Options) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load farm file: %w", err)
 	}
-	return Parse(short(opts.Base, path), data, opts)
+	return Parse(suite.Short(opts.Base, path), data, opts)
 }
 
 // Parse reads a farm file from memory. Its name is shown in problems. The error is
@@ -89,16 +88,4 @@ func read(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, strictyaml.MaxBytes+1))
-}
-
-// short is the name of a file as seen from a folder around it.
-func short(base, file string) string {
-	if base == "" {
-		return file
-	}
-	rel, err := filepath.Rel(base, file)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return file
-	}
-	return rel
 }

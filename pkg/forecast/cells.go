@@ -45,10 +45,7 @@ func newCell(snap eval.Snapshot, c eval.Case, v eval.Variant, at eval.Cell) cell
 	if c.Kind != eval.KindAgent {
 		return out
 	}
-	out.names = []string{cmp.Or(c.Model, v.Axes[eval.AxisModel])}
-	if c.User != nil && c.User.Model != "" {
-		out.names = append(out.names, c.User.Model)
-	}
+	out.names = c.Models(v)
 	for _, name := range out.names {
 		out.asked = append(out.asked, snap.Models[name])
 	}

@@ -61,16 +61,7 @@ func (p *page) money(s eval.Summary) {
 
 // covered says how far a budget came.
 func covered(c eval.Coverage) string {
-	var caps []string
-	if c.Budget.MicroUSD > 0 {
-		caps = append(caps, eval.USD(c.Budget.MicroUSD))
-	}
-	if c.Budget.Tokens > 0 {
-		caps = append(caps, fmt.Sprintf("%d tokens", c.Budget.Tokens))
-	}
-	if c.Budget.Time > 0 {
-		caps = append(caps, c.Budget.Time.String())
-	}
+	caps := c.Budget.Words()
 	if c.DayMicroUSD > 0 {
 		caps = append(caps, eval.USD(c.DayMicroUSD)+" a day for all runs")
 	}

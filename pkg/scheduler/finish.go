@@ -23,7 +23,9 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 	if err != nil {
 		return err
 	}
+	r.mu.Lock() // the aggregator may hear of a record twice
 	r.run = run
+	r.mu.Unlock()
 	// Before anybody is told: who waits may end the process.
 	forgetting, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -65,14 +65,7 @@ func asked(snap eval.Snapshot, c eval.Case, v eval.Variant) []eval.Model {
 
 // askedNames lists them by their names, each once.
 func askedNames(snap eval.Snapshot, c eval.Case, v eval.Variant) []string {
-	names := []string{c.Model}
-	if c.Model == "" {
-		names[0] = v.Axes[eval.AxisModel]
-	}
-	if c.User != nil && c.User.Model != "" {
-		names = append(names, c.User.Model)
-	}
-	names = slices.DeleteFunc(names, func(name string) bool {
+	names := slices.DeleteFunc(c.Models(v), func(name string) bool {
 		_, there := snap.Models[name]
 		return !there
 	})

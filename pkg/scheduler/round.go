@@ -36,7 +36,8 @@ func (s *Scheduler) round(ctx context.Context) error {
 	if err := s.feed(ctx, live); err != nil {
 		errs = append(errs, err)
 	}
-	if err := s.show(ctx, live); err != nil {
+	// A paused run is not fed, but it is shown.
+	if err := s.show(ctx, slices.DeleteFunc(runs, (*running).over)); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -44,7 +44,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	}
 	l := &loader{
 		sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}},
-		opts:    opts, file: found, folder: scenarios, shown: short(opts.Base, found),
+		opts:    opts, file: found, folder: scenarios, shown: Short(opts.Base, found),
 		broken: map[place]bool{}, data: map[string]bool{}, namespaced: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
 	}
 	loaded, err := l.load()
@@ -106,7 +106,7 @@ func (l *loader) load() (*Loaded, error) {
 	}
 	var roots []*strictyaml.Node
 	for _, file := range files {
-		o := origin{project, path.Join(path.Dir(name), filepath.Base(file)), short(l.opts.Base, file)}
+		o := origin{project, path.Join(path.Dir(name), filepath.Base(file)), Short(l.opts.Base, file)}
 		if root := l.open(o, strictyaml.Pos{}); root != nil && !root.Bad {
 			roots = append(roots, root)
 		}
@@ -121,7 +121,7 @@ func (l *loader) load() (*Loaded, error) {
 			return nil, fmt.Errorf("load suite: %w", err)
 		}
 		defer shared.root.Close()
-		if below := l.with(origin{shared, name, short(l.opts.Base, l.opts.With)}); below != nil {
+		if below := l.with(origin{shared, name, Short(l.opts.Base, l.opts.With)}); below != nil {
 			tree = below
 		}
 	}

@@ -89,8 +89,8 @@ func isSuiteName(name string) bool {
 	return false
 }
 
-// short is the name of a file as seen from a folder around it.
-func short(base, file string) string {
+// Short is the name of a file as seen from a folder around it.
+func Short(base, file string) string {
 	if base == "" {
 		return file
 	}

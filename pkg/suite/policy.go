@@ -19,7 +19,7 @@ func LoadPolicy(file, base string) (eval.Policy, error) {
 	}
 	defer project.root.Close()
 	s := sources{origins: map[string]origin{}}
-	p := s.openPolicy(origin{project, name, short(base, file)}, strictyaml.Pos{})
+	p := s.openPolicy(origin{project, name, Short(base, file)}, strictyaml.Pos{})
 	if p == nil {
 		strictyaml.Sort(s.all)
 		return eval.Policy{}, &ProblemsError{Path: file, Problems: s.all}
