@@ -10,7 +10,7 @@ import (
 
 // addCapabilities is the flag of those who carry out trials.
 func addCapabilities(cmd *cobra.Command, into *[]string) {
-	cmd.Flags().StringArrayVar(into, "capability", nil, "claim to have what suites require: a `NAME` such as gpu (repeatable)")
+	cmd.Flags().StringSliceVar(into, "capability", nil, "claim to have what suites require: a `NAME` such as gpu (repeatable)")
 }
 
 // checkCapabilities finds mistakes in the flags.

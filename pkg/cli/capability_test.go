@@ -55,6 +55,7 @@ func TestOneProcessWithCapabilities(t *testing.T) {
 		{"nothing claimed", nil, 2, "case heavy requires gpu"},
 		{"a part claimed", []string{"--capability", "gpu"}, 2, "--capability x-ray"},
 		{"no such name", []string{"--capability", "GPU"}, 2, "lower-case"},
+		{"all claimed at once", []string{"--capability", "gpu,x-ray"}, 0, ""},
 		{"all claimed", []string{"--capability", "gpu", "--capability", "x-ray"}, 0, ""},
 		{"not selected", []string{"--case", "plain"}, 0, ""},
 	} {
@@ -65,11 +66,21 @@ func TestOneProcessWithCapabilities(t *testing.T) {
 			}
 		})
 	}
-	if out, _ := s.run("runs"); strings.Count(out, "choosy") != 2 {
-		t.Errorf("what is refused must leave no run:\n%s", out)
-	}
 	p := s.start("worker", "--redis", "redis://127.0.0.1:1", "--blobs", "http://127.0.0.1:1", "--only")
 	if code := p.wait(); code != 2 {
 		t.Errorf("--only without a capability: exit code %d, want 2", code)
+	}
+	// Claimed for all that this machine runs.
+	s.env = append(s.env, "EVALFARM_CAPABILITIES=gpu,x-ray")
+	if p := s.start("run", suite, "--progress", "none"); p.wait() != 0 {
+		t.Errorf("what the environment claims is not taken\n%s", p.errs.String())
+	}
+	s.file("farm.yaml", "version: 1\ncapabilities: [gpu, x-ray]\n")
+	s.env[len(s.env)-1] = "EVALFARM_CAPABILITIES="
+	if p := s.start("run", suite, "--progress", "none"); p.wait() != 0 {
+		t.Errorf("what the farm file claims is not taken\n%s", p.errs.String())
+	}
+	if out, _ := s.run("runs"); strings.Count(out, "choosy") != 5 {
+		t.Errorf("what is refused must leave no run:\n%s", out)
 	}
 }

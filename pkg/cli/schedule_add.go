@@ -96,6 +96,9 @@ func (f *scheduleFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.axes, "axis", nil, "only this `NAME=VALUE` of an axis (repeatable)")
 	flags.IntVarP(&f.Repeats, "repeats", "n", 0, "repeat every selected case `N` times")
 	flags.Var(&f.budget, "budget-usd", "spend at most so many `DOLLARS` in all runs of the schedule together")
+	flags.StringVar(&f.Tenant, "tenant", "", "the `NAME` on whose account its runs are")
+	flags.IntVar(&f.Priority, "priority", 0, "weigh its runs by `N` against others of the tenant (default 1)")
+	flags.StringArrayVar(&f.Notifications, "notify", nil, "tell this `TARGET` of the farm file of its runs, and no other (repeatable)")
 	flags.BoolVar(&f.json, "json", false, "print the schedule as one JSON document")
 }
 
@@ -111,11 +114,19 @@ func (f *scheduleFlags) schedule(c *command, name, suite string) (eval.Schedule,
 	s.Name, s.Overlap, s.CatchUp, s.BudgetMicroUSD = name, eval.Overlap(f.overlap), eval.CatchUp(f.catchUp), int64(f.budget)
 	if problems := farmfile.CheckSchedule(s); len(problems) > 0 {
 		p := problems[0]
-		flag := map[string]string{"cases": "case"}[p.Key]
+		flag := map[string]string{"cases": "case", "notifications": "notify"}[p.Key]
 		if flag == "" {
 			flag = strings.ReplaceAll(p.Key, "_", "-")
 		}
 		return s, usage(p.Hint, "--%s: %s", flag, p.Message)
+	}
+	if err := c.knownTenant(s.Tenant); err != nil {
+		return s, err
+	}
+	for _, name := range s.Notifications {
+		if _, _, err := c.target(name); err != nil {
+			return s, err
+		}
 	}
 	if s.CatchUp == eval.CatchUpAll && s.CatchUpLimit == 0 {
 		s.CatchUpLimit = farmfile.MaxCatchUp

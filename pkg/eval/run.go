@@ -40,9 +40,12 @@ type Run struct {
 	DayMicroUSD int64  `json:"day_microusd,omitempty"`
 	// Schedule that started the run, if one did. ScheduleMicroUSD bounds all runs of
 	// it.
-	Schedule         string     `json:"schedule,omitempty"`
-	ScheduleMicroUSD int64      `json:"schedule_microusd,omitempty"`
-	Outcome          RunOutcome `json:"outcome,omitempty"`
+	Schedule         string `json:"schedule,omitempty"`
+	ScheduleMicroUSD int64  `json:"schedule_microusd,omitempty"`
+	// Notify names the targets that are told of the run's end, as far as it is an
+	// occasion for them. None means those that want to be told of its suite.
+	Notify  []string   `json:"notify,omitempty"`
+	Outcome RunOutcome `json:"outcome,omitempty"`
 	// Short is what ran out, when the outcome is budget_exhausted.
 	Short    Shortage   `json:"short,omitempty"`
 	Verdict  RunVerdict `json:"verdict,omitempty"`

@@ -37,6 +37,13 @@ type Schedule struct {
 	// bound.
 	BudgetMicroUSD int64 `json:"budget_microusd,omitempty"`
 
+	// Tenant on whose account its runs are, and their Priority; zero means 1.
+	Tenant   string `json:"tenant,omitempty"`
+	Priority int    `json:"priority,omitempty"`
+	// Notifications names the targets that are told of its runs. None means those that
+	// want to be told of its suite.
+	Notifications []string `json:"notifications,omitempty"`
+
 	// File is the farm file that it is written in; empty if it was added by command.
 	File string `json:"file,omitempty"`
 	// Paused is true if that file says so.

@@ -95,13 +95,15 @@ func Occasions() []Occasion {
 
 // Wants says whether the target is told of a run. Before is the verdict of the run
 // of the suite that was done before it; a suite's first run is compared with a
-// pass.
+// pass. Whom the run names is told whatever its suite is called.
 func (t Target) Wants(run Run, before RunVerdict) bool {
 	named := func(glob string) bool {
 		ok, err := path.Match(glob, run.Suite)
 		return ok && err == nil
 	}
-	if len(t.Suites) > 0 && !slices.ContainsFunc(t.Suites, named) {
+	switch {
+	case len(run.Notify) > 0 && !slices.Contains(run.Notify, t.Name),
+		len(run.Notify) == 0 && len(t.Suites) > 0 && !slices.ContainsFunc(t.Suites, named):
 		return false
 	}
 	if before == "" {

@@ -30,6 +30,7 @@ func (b *build) file(f *farmFile) {
 	b.servers(f)
 	b.schedules(f)
 	b.tenants(f)
+	b.named(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
 		entry := f.Providers[name]
@@ -59,6 +60,13 @@ func (b *build) values(at *strictyaml.Node) {
 			continue
 		}
 		text := n.Text
+		if n.Kind == strictyaml.List {
+			var items []string
+			for _, item := range n.Items {
+				items = append(items, item.Text)
+			}
+			text = strings.Join(items, ",")
+		}
 		if s.Path && b.dir != "" && !filepath.IsAbs(text) && !strings.Contains(text, "://") && !secretRE.MatchString(text) {
 			text = filepath.Join(b.dir, text)
 		}

@@ -22,6 +22,10 @@ type farmFile struct {
 	Store storePath `yaml:"store,omitempty"`
 	// Where the scheduler serves its API, as HOST:PORT. Default 127.0.0.1:8090.
 	Listen listenAddress `yaml:"listen,omitempty"`
+	// A worker's folder on a local disk, relative to this file, where results stay until they are stored. Default: spool in the state folder.
+	Spool word `yaml:"spool,omitempty"`
+	// What a worker has that suites may require, such as gpu.
+	Capabilities capabilities `yaml:"capabilities,omitempty"`
 	// The scheduler's address as workers see it: http:// or https://.
 	Blobs blobsURL `yaml:"blobs,omitempty"`
 	// The file with the farm's token, relative to this file. Default: EVALFARM_TOKEN, else a file in the state folder.
@@ -133,6 +137,12 @@ type scheduleFile struct {
 	Repeats suite.Positive `yaml:"repeats,omitempty"`
 	// What all its runs may spend together.
 	Budget *scheduleBudgetFile `yaml:"budget,omitempty"`
+	// The tenant on whose account its runs are.
+	Tenant word `yaml:"tenant,omitempty"`
+	// Weight of its runs against others of the tenant. Default: 1.
+	Priority suite.Positive `yaml:"priority,omitempty"`
+	// Names of the notifications that are told of its runs. Default: those that want to be told of its suite.
+	Notifications []word `yaml:"notifications,omitempty"`
 	// Whether it rests.
 	Paused bool `yaml:"paused,omitempty"`
 }

@@ -73,9 +73,13 @@ func (b *build) schedule(name string, f *scheduleFile) eval.Schedule {
 		Overlap: eval.Overlap(cmp.Or(f.Overlap, overlap(eval.OverlapSkip))), CatchUp: eval.CatchUp(cmp.Or(f.CatchUp, catchUp(eval.CatchUpOnce))),
 		CatchUpLimit: int(f.CatchUpLimit), FinishBy: string(f.FinishBy),
 		Suite: b.path(f.Suite), With: b.path(f.With), Vars: f.Vars, Cases: f.Cases, Tags: f.Tags, Axes: f.Axes, Repeats: int(f.Repeats), Paused: f.Paused,
+		Tenant: string(f.Tenant), Priority: int(f.Priority),
 	}
 	if f.Budget != nil {
 		s.BudgetMicroUSD = int64(f.Budget.USD)
+	}
+	for _, name := range f.Notifications {
+		s.Notifications = append(s.Notifications, string(name))
 	}
 	for _, p := range CheckSchedule(s) {
 		at := at.Get(p.Key)
@@ -88,6 +92,43 @@ func (b *build) schedule(name string, f *scheduleFile) eval.Schedule {
 		s.CatchUpLimit = cmp.Or(s.CatchUpLimit, MaxCatchUp)
 	}
 	return s
+}
+
+// named wants the tenants and the notifications that schedules name to be there.
+func (b *build) named(f *farmFile) {
+	tenants, targets := slices.Sorted(maps.Keys(f.Tenants)), slices.Sorted(maps.Keys(f.Notifications))
+	for _, entry := range f.Schedules {
+		if entry.Node().Kind != strictyaml.Map {
+			continue // reported
+		}
+		if n := entry.Node().Get("tenant"); n != nil && !n.Bad && entry.Tenant != "" {
+			switch {
+			case !TenantName(n.Text):
+				b.report(n.Pos, "this is no name of a tenant", "letters, digits, . _ and -, at most 64 of them")
+			case len(tenants) > 0:
+				b.known(n, "tenant", tenants)
+			}
+		}
+		if n := entry.Node().Get("notifications"); n != nil && n.Kind == strictyaml.List {
+			for _, item := range n.Items {
+				if item.Kind == strictyaml.String {
+					b.known(item, "target under notifications", targets)
+				}
+			}
+		}
+	}
+}
+
+// known wants a text to be one of several names of the file.
+func (b *build) known(n *strictyaml.Node, what string, names []string) {
+	if n.Bad || n.Text == "" || slices.Contains(names, n.Text) {
+		return // right, or reported
+	}
+	hint := strictyaml.DidYouMean(n.Text, names)
+	if hint == "" && len(names) > 0 {
+		hint = "it has " + strings.Join(names, ", ")
+	}
+	b.report(n.Pos, fmt.Sprintf("the file has no %s %s", what, strictyaml.Quote(n.Text)), hint)
 }
 
 // path is a path in the file as others find it.
@@ -133,6 +174,9 @@ func CheckSchedule(s eval.Schedule) []ScheduleProblem {
 		report("catch_up_limit", `it is for the catch-up "all"`, "leave it out")
 	case s.CatchUpLimit < 0 || s.CatchUpLimit > MaxCatchUp:
 		report("catch_up_limit", fmt.Sprintf("want a number from 1 to %d", MaxCatchUp), "")
+	}
+	if s.Priority < 0 {
+		report("priority", "want a positive number; 1 is usual, 2 has twice its share", "")
 	}
 	for _, glob := range s.Cases {
 		if _, err := filepath.Match(glob, ""); err != nil {

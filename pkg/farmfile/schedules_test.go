@@ -30,7 +30,7 @@ func TestSchedules(t *testing.T) {
 			Overlap: eval.OverlapQueue, CatchUp: eval.CatchUpAll, CatchUpLimit: 3, FinishBy: "06:00",
 			Suite: filepath.Join(folder, "suites/desk"), With: "/etc/evalfarm/servers.yaml", Vars: map[string]string{"team": "desk"},
 			Cases: []string{"refund/*"}, Tags: []string{"smoke", "slow"}, Axes: map[string][]string{"model": {"haiku", "opus"}}, Repeats: 5,
-			BudgetMicroUSD: 50_500_000, Paused: true,
+			BudgetMicroUSD: 50_500_000, Tenant: "ci", Priority: 2, Notifications: []string{"on-call"}, Paused: true,
 		},
 	}
 	if diff := cmp.Diff(want, got.Schedules); diff != "" {

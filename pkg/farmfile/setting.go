@@ -46,6 +46,8 @@ func Settings() []Setting {
 		{Name: "listen", InFile: true, Flag: "listen", Services: true, form: form[listenAddress], Default: "127.0.0.1:8090", Meaning: "where the scheduler serves its API"},
 		{Name: "blobs", InFile: true, Flag: "blobs", Services: true, form: form[blobsURL], Meaning: "where workers find blobs, as a URL: the scheduler's address as they see it, a shared folder, file:///…, or a bucket, s3://…"},
 		{Name: "token_file", InFile: true, Flag: "token-file", Path: true, Services: true, form: form[word], Default: "EVALFARM_TOKEN, else token in the state folder", Meaning: "the file with the farm's token"},
+		{Name: "spool", InFile: true, Flag: "spool", Path: true, Services: true, form: form[word], Default: "spool in the state folder", Meaning: "a worker's folder on a local disk, where results stay until they are stored"},
+		{Name: "capabilities", InFile: true, Flag: "capability", form: form[capabilities], Meaning: "what a worker, or a run in one process, has that suites may require, such as gpu; with commas between"},
 		{Name: "slots", InFile: true, Flag: "slots", form: form[suite.Positive], Default: "4 for each processor", Meaning: "trials at once, of a worker or of a run in one process"},
 		{Name: "judge_slots", InFile: true, Flag: "judge-slots", form: form[suite.Positive], Default: "as many as slots", Meaning: "trials judged at once"},
 		{Name: "lease", InFile: true, Flag: "lease", form: form[suite.Duration], Default: "45s", Meaning: "how long a worker may be silent before its trials are tried again"},

@@ -14,7 +14,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
-// Every scalar of the file is a setting, and every setting of the file is a key.
+// Every scalar of the file, and every list of names, is a setting, and every setting of the file is a key.
 func TestSettingsAreTheScalarsOfTheFile(t *testing.T) {
 	raw, err := farmfile.Schema()
 	if err != nil {
@@ -38,7 +38,7 @@ func TestSettingsAreTheScalarsOfTheFile(t *testing.T) {
 		for key, inner := range of.Properties {
 			switch {
 			case prefix+key == "version" || inner.Type == "object": // a map with names of the operator's
-			case inner.Ref != "":
+			case inner.Ref != "" && root.Definitions[strings.TrimPrefix(inner.Ref, "#/definitions/")].Type == "object":
 				walk(prefix+key+".", root.Definitions[strings.TrimPrefix(inner.Ref, "#/definitions/")])
 			default:
 				keys = append(keys, prefix+key)
@@ -68,6 +68,7 @@ func TestParseASetting(t *testing.T) {
 		want          any
 		refused       string
 	}{
+		"one bad name":         {setting: "capabilities", text: "gpu,", refused: `"" is no capability`},
 		"a number":             {setting: "slots", text: "16", want: new(suite.Positive(16))},
 		"zero":                 {setting: "slots", text: "0", refused: `want a whole number from 1, got "0"`},
 		"no number":            {setting: "attempts", text: "three", refused: `want a whole number from 1, got "three"`},

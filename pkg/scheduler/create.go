@@ -35,6 +35,9 @@ type Request struct {
 	// ScheduleMicroUSD.
 	Schedule         string
 	ScheduleMicroUSD int64
+	// Notify names the targets that are told of its end; none means those that want
+	// to be.
+	Notify []string
 	// ID of the run; empty mints one.
 	ID string
 	// Prices names the version of the price list that the models' prices are from.
@@ -122,6 +125,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
 		Priority: or(req.Priority, 1), Tenant: req.Tenant, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Created: now.UTC(),
 		Budget: budget, DayMicroUSD: req.DayMicroUSD, Schedule: req.Schedule, ScheduleMicroUSD: req.ScheduleMicroUSD,
+		Notify: req.Notify,
 	}
 	if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
 		return eval.Run{}, eval.Snapshot{}, nil, err

@@ -79,6 +79,7 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 		return eval.Run{}, err
 	}
 	req.ID, req.Schedule, req.ScheduleMicroUSD = firingID(tr.firing), s.Name, s.BudgetMicroUSD
+	req.Tenant, req.Priority, req.Notify = s.Tenant, s.Priority, s.Notifications
 	req.Carrier = eval.CarrierService
 	if own := req.Suite.Suite.Budget.Over(req.Budget).Time; left > 0 && (own == 0 || left < own) {
 		req.Budget.Time = left

@@ -429,7 +429,7 @@ func TestJitterDelaysAFiring(t *testing.T) {
 }
 
 func TestFireByHand(t *testing.T) {
-	n := newNight(t, "2026-03-01T00:30:00Z", eval.Schedule{Cron: "0 1 * * *", FinishBy: "00:40", BudgetMicroUSD: 500, Overlap: eval.OverlapSkip, CatchUp: eval.CatchUpSkip, Paused: true})
+	n := newNight(t, "2026-03-01T00:30:00Z", eval.Schedule{Cron: "0 1 * * *", FinishBy: "00:40", BudgetMicroUSD: 500, Tenant: "ci", Priority: 3, Notifications: []string{"on-call"}, Overlap: eval.OverlapSkip, CatchUp: eval.CatchUpSkip, Paused: true})
 	s, err := n.store.Schedule(t.Context(), "nightly")
 	if err != nil {
 		t.Fatal(err)
@@ -447,6 +447,9 @@ func TestFireByHand(t *testing.T) {
 	}
 	if run.ScheduleMicroUSD != 500 || run.Schedule != "nightly" {
 		t.Errorf("got %+v, want the schedule and its cap", run)
+	}
+	if run.Tenant != "ci" || run.Priority != 3 || !slices.Equal(run.Notify, []string{"on-call"}) {
+		t.Errorf("got %+v, want the tenant, the priority and whom to tell", run)
 	}
 	n.runs = append(n.runs, run)
 	n.expect(clock, "00:30:00 started")

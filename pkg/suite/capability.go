@@ -7,19 +7,20 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
-// A capability is a name that a worker claims.
-type capability string
+// A Capability is a name that a worker claims.
+type Capability string
 
 const capabilityPattern = `^[a-z0-9][a-z0-9-]{0,31}$`
 
-func (c *capability) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+// UnmarshalNode decodes a name that can be that of a capability.
+func (c *Capability) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	d.Decode(n, (*string)(c))
 	if (n.Kind == strictyaml.String || n.Loose) && !eval.IsCapability(string(*c)) {
 		d.Report(n.Pos, strictyaml.Quote(string(*c))+" is no capability", "up to 32 lower-case letters, digits and dashes, such as gpu")
 	}
 }
 
-func capabilities(cs []capability) []string {
+func capabilities(cs []Capability) []string {
 	var out []string
 	for _, c := range cs {
 		out = append(out, string(c))

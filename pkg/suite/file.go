@@ -36,7 +36,7 @@ type suiteFile struct {
 	// How often agent cases run in each variant.
 	Repeats *repeatsFile `yaml:"repeats,omitempty"`
 	// Capabilities, such as gpu, that a worker must have for every case.
-	Requires []capability `yaml:"requires,omitempty"`
+	Requires []Capability `yaml:"requires,omitempty"`
 	// Bounds of every trial; a case can set its own.
 	Limits *limitsFile `yaml:"limits,omitempty"`
 	// Bounds of the whole run.
@@ -118,7 +118,7 @@ type endpointFile struct {
 	// When the image is fetched: missing (the default), always (once for each run and worker) or never.
 	Pull pull `yaml:"pull,omitempty"`
 	// Capabilities, such as gpu, that a worker must have for cases that talk to this server.
-	Requires []capability `yaml:"requires,omitempty"`
+	Requires []Capability `yaml:"requires,omitempty"`
 }
 
 // A file or folder of the worker's machine inside a container.
@@ -189,7 +189,7 @@ type caseFile struct {
 	// Tags to select by, beside those of the defaults.
 	Tags []string `yaml:"tags,omitempty"`
 	// Capabilities, such as gpu, that a worker must have for this case, beside those of the suite and of its servers.
-	Requires []capability `yaml:"requires,omitempty"`
+	Requires []Capability `yaml:"requires,omitempty"`
 	// Labels that put the case into tables: label to value.
 	Labels map[string]string `yaml:"labels,omitempty"`
 	// Name of the server that the case talks to.

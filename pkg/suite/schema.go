@@ -190,7 +190,7 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[caseID](), reflect.TypeFor[stepID]():
 		length := uint64(maxID)
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: idPattern, MaxLength: &length})
-	case reflect.TypeFor[capability]():
+	case reflect.TypeFor[Capability]():
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: capabilityPattern})
 	case reflect.TypeFor[varsFile]():
 		return &jsonschema.Schema{Type: "object", PropertyNames: &jsonschema.Schema{Pattern: variableNameRE.String()}}

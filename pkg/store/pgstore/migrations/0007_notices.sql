@@ -15,3 +15,6 @@ CREATE TABLE notices (
 );
 
 CREATE INDEX notices_due ON notices (due) WHERE state = 'waiting';
+
+-- Names of the targets that are told of a run's end, with spaces between.
+ALTER TABLE runs ADD COLUMN notify TEXT COLLATE "C" NOT NULL DEFAULT '';

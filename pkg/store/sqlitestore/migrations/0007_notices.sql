@@ -15,3 +15,6 @@ CREATE TABLE notices (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX notices_due ON notices (due) WHERE state = 'waiting';
+
+-- Names of the targets that are told of a run's end, with spaces between.
+ALTER TABLE runs ADD COLUMN notify TEXT NOT NULL DEFAULT '';
