@@ -52,6 +52,7 @@ func withServer(t *testing.T, path, command string) []string {
 func TestEachBreakFailsExactlyItsCases(t *testing.T) {
 	for _, b := range demo.Breaks("acme") {
 		t.Run(b.Name, func(t *testing.T) {
+			t.Parallel()
 			for _, name := range demoSuites {
 				var want []string
 				for _, f := range b.Fails {

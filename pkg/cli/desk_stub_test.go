@@ -116,6 +116,7 @@ func TestSupportDeskThroughTheProvidersClients(t *testing.T) {
 		{"gemini by its openai endpoint", eval.ProviderOpenAI, "/v1beta/openai"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			want, got := want, trajectories(t, stubbed(t, tt.provider, tt.base), more...)
 			if tt.provider == eval.ProviderAnthropic {
 				want, got = verdictOnly(want), verdictOnly(got)

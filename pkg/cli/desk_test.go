@@ -101,6 +101,7 @@ func TestEachBreakOfTheDeskFailsExactlyItsCases(t *testing.T) {
 	path, _ := supportDesk(t)
 	for _, b := range demo.Breaks("desk") {
 		t.Run(b.Name, func(t *testing.T) {
+			t.Parallel()
 			server, code := "desk", 0
 			if b.Name == "slow" { // fails a script case
 				server, code = "desk-hurried", 1

@@ -104,6 +104,7 @@ func TestFarmSurvivesKilling(t *testing.T) {
 		{"redis is killed and comes back", func(redis *redistest.Server, _ []*process) { redis.Kill9(); redis.Restart() }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			f := newShop(t)
 			f.file("suite.yaml", manySuite())
 			redis := redistest.Start(t)

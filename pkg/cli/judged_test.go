@@ -104,7 +104,7 @@ func (s *shop) once(trials int) {
 
 // Whatever is killed while judges are at work, every trial ends with the verdict
 // that it has in an undisturbed run, and is judged once for it.
-func TestKilledAmidJudging(t *testing.T) { //nolint:tparallel // its parts wait together, and for nobody else
+func TestKilledAmidJudging(t *testing.T) {
 	const repeats, trials = 3, 25 * 3
 	u := newShop(t)
 	var undisturbed eval.Summary

@@ -69,6 +69,7 @@ func stopped(t *testing.T, ps ...*process) {
 // A service carries out what is in its store when it starts and what comes later, and
 // nothing else. Who watches sees the same as who runs.
 func TestServiceCarriesWhatIsEnqueued(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	var embedded eval.Summary
@@ -120,6 +121,7 @@ func TestServiceCarriesWhatIsEnqueued(t *testing.T) {
 
 // Stopping the service stops no run: the next one goes on with it.
 func TestServiceLeavesEverythingInTheStore(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	var embedded eval.Summary
@@ -163,6 +165,7 @@ func TestStandbyTakesOver(t *testing.T) {
 		{"stopped", func(p *process) { stopped(t, p) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := newShop(t)
 			s.file("suite.yaml", manySuite())
 			redis := redistest.Start(t)

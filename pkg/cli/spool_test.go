@@ -77,6 +77,7 @@ func (s *shop) stand(trials int, spooled []string) {
 // Records that were committed and are lost with the memory of Redis, before
 // anybody stored them, are offered again: nothing is measured twice.
 func TestWipedBeforeStored(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	redis := redistest.Start(t)
 	sched, hands := farm(s, redis, s.file("suite.yaml", manySuite()), 8, 2)
@@ -95,6 +96,7 @@ func TestWipedBeforeStored(t *testing.T) {
 
 // Trials that end while Redis is away, for longer than a lease, count.
 func TestSpoolOutlastsAnOutage(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	redis := redistest.Start(t)
 	sched, hands := farm(s, redis, s.file("suite.yaml", manySuite()), 8, 2)
@@ -112,6 +114,7 @@ func TestSpoolOutlastsAnOutage(t *testing.T) {
 
 // What a killed worker has left in its spool, the next one hands on.
 func TestSpoolOutlivesItsWorker(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	redis := redistest.Start(t)
 	sched, hands := farm(s, redis, s.file("suite.yaml", manySuite()), 8, 1)
