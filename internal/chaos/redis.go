@@ -1,0 +1,45 @@
+package chaos
+
+import "context"
+
+// RedisKilled is a kill -9 of Redis, which is there again at once, with what it had
+// written.
+func RedisKilled() Fault {
+	return onRedis("Redis is killed", 0, func(_ context.Context, f *Farm, _ Step) {
+		f.redis.Kill9()
+		f.redis.Restart()
+	})
+}
+
+// RedisFrozen lets nobody hear of Redis for some time, though it holds all
+// connections.
+func RedisFrozen() Fault {
+	return onRedis("Redis is frozen", 0.8, func(ctx context.Context, f *Farm, s Step) {
+		f.redis.Freeze()
+		pass(ctx, s.For)
+		f.redis.Thaw()
+	})
+}
+
+// RedisWiped makes Redis forget everything.
+func RedisWiped() Fault {
+	return onRedis("Redis is wiped", 0, func(_ context.Context, f *Farm, _ Step) { f.redis.FlushAll() })
+}
+
+// RedisAway is an outage of Redis that is longer than any lease.
+func RedisAway() Fault {
+	return onRedis("Redis is away", 1.5, func(ctx context.Context, f *Farm, s Step) {
+		f.redis.Kill9()
+		pass(ctx, max(s.For, f.o.Outage))
+		f.redis.Restart()
+	})
+}
+
+func onRedis(name string, leases float64, do func(context.Context, *Farm, Step)) Fault {
+	return Fault{Name: name, Leases: leases, befall: func(ctx context.Context, f *Farm, s Step) error {
+		f.redisBusy.Lock()
+		defer f.redisBusy.Unlock()
+		do(ctx, f, s)
+		return nil
+	}}
+}
