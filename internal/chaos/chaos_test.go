@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/internal/chaos"
+	"github.com/evalfarm/evalfarm/internal/pgtest"
 	"github.com/evalfarm/evalfarm/pkg/cli"
 )
 
@@ -67,13 +68,25 @@ func possible(tb testing.TB, f *chaos.Farm, faults []chaos.Fault) []chaos.Fault 
 	return can
 }
 
-// Every fault that this machine allows, once and amid each other.
+// Every fault that this machine can have, once and amid each other.
 func TestChaos(t *testing.T) {
-	const trials = 400
+	const trials, lease = 240, 2 * time.Second
+	plan := seed(t)
 	self := command(t)
 	want := chaos.Undisturbed(t, self, trials)
-	f := chaos.Start(t, chaos.Options{Command: self, Workers: 3, Slots: 4, Schedulers: 2, Lease: 2 * time.Second, Term: 2 * time.Second})
-	f.Enqueue(trials)
-	f.Disturb(trials, 5*time.Minute, chaos.Plan(seed(t), 1, 2*time.Second, possible(t, f, chaos.Faults())...)...)
-	f.Check(want)
+	for _, tt := range []struct {
+		name  string
+		store func(testing.TB, ...string) *pgtest.Server
+	}{
+		{"sqlite", func(testing.TB, ...string) *pgtest.Server { return nil }},
+		{"postgres", pgtest.Start},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // each waits most of its time
+			f := chaos.Start(t, chaos.Options{Command: self, Postgres: tt.store(t), Workers: 3, Slots: 4, Schedulers: 2, Lease: lease, Term: lease})
+			f.Enqueue(trials)
+			f.Disturb(trials, 5*time.Minute, chaos.Plan(plan, 1, lease, possible(t, f, chaos.Faults())...)...)
+			f.Check(want)
+		})
+	}
 }

@@ -118,7 +118,7 @@ const jump = time.Hour
 func WorkerClockJumps() Fault {
 	return Fault{
 		Name: "the clock of a worker jumps", Leases: 1.5, lacks: func(f *Farm) string {
-			if f.o.Skewed == "" {
+			if !f.o.Skewable {
 				return "a clock that can be moved needs a command that was built for it"
 			}
 			return ""

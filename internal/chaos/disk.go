@@ -53,7 +53,9 @@ func (d *disk) fill() (free func() error, err error) {
 func WorkerDiskFull() Fault {
 	return Fault{
 		Name: "the disk of a worker is full", Leases: 1, lacks: func(f *Farm) string { return f.noDisks },
-		befall: func(ctx context.Context, f *Farm, s Step) error { return filled(ctx, f.spools[s.Victim%len(f.spools)], s) },
+		befall: func(ctx context.Context, f *Farm, s Step) error {
+			return filled(ctx, f.spools[s.Victim%len(f.spools)], s)
+		},
 	}
 }
 

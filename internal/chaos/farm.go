@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,9 +25,9 @@ import (
 
 // Options of a farm. All are required but those that say so.
 type Options struct {
-	// Command is the path of evalfarm, and Skewed that of one that BuildSkewed has
-	// built; empty for workers whose clock cannot be moved.
-	Command, Skewed string
+	// Command is the path of evalfarm. Skewable says that BuildSkewed has built it.
+	Command  string
+	Skewable bool
 	// Postgres has the store; nil is SQLite.
 	Postgres *pgtest.Server
 	// Workers with so many Slots each, and Schedulers.
@@ -94,7 +95,7 @@ func Start(tb testing.TB, o Options) *Farm {
 		address := net.JoinHostPort(here, freePort(tb, here))
 		joinAt = append(joinAt, "http://"+address)
 		f.schedulers = append(f.schedulers, f.keep(fmt.Sprint("scheduler-", i), func() *exec.Cmd {
-			return f.command(o.Command, "scheduler", "--redis", "unix://"+socket, "--listen", address, "--lease", o.Lease.String(), "--leader-lease", o.Term.String(), "-v")
+			return f.command("scheduler", "--redis", "unix://"+socket, "--listen", address, "--lease", o.Lease.String(), "--leader-lease", o.Term.String(), "-v")
 		}))
 	}
 	for i := range o.Workers {
@@ -104,11 +105,7 @@ func Start(tb testing.TB, o Options) *Farm {
 		}
 		f.clocks = append(f.clocks, c)
 		f.workers = append(f.workers, f.keep(fmt.Sprint("worker-", i), func() *exec.Cmd {
-			program := o.Command
-			if o.Skewed != "" {
-				program = o.Skewed
-			}
-			cmd := f.command(program, "worker", "--redis", "redis://"+net.JoinHostPort(here, port), "--blobs", joinAt[i%len(joinAt)],
+			cmd := f.command("worker", "--redis", "redis://"+net.JoinHostPort(here, port), "--blobs", joinAt[i%len(joinAt)],
 				"-j", fmt.Sprint(o.Slots), "--spool", filepath.Join(f.spoolOf(i), "records"), "-v")
 			cmd.Env = append(cmd.Env, clockVariable+"="+c.path)
 			if i == 0 && f.network != nil {
@@ -172,9 +169,9 @@ func (f *Farm) write(name, content string) string {
 	return path
 }
 
-func (f *Farm) command(program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Env = f.dir, append([]string(nil), f.env...)
+func (f *Farm) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(f.o.Command, args...)
+	cmd.Dir, cmd.Env = f.dir, slices.Clone(f.env)
 	return cmd
 }
 
@@ -199,7 +196,7 @@ func (f *Farm) keep(name string, command func() *exec.Cmd) *process {
 // Its budget is ample, so that no trial goes without.
 func (f *Farm) Enqueue(trials int) {
 	f.t.Helper()
-	cmd := f.command(f.o.Command, "enqueue", "suite.yaml", "--seed", seedOfRuns, "-n", fmt.Sprint(trials/cells), "--budget-usd", fmt.Sprint(trials/10))
+	cmd := f.command("enqueue", "suite.yaml", "--seed", seedOfRuns, "-n", fmt.Sprint(trials/cells), "--budget-usd", fmt.Sprint(trials/10))
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -36,7 +36,9 @@ func KilledBeforeAck() Fault {
 // and is about to put its job into the queue.
 func KilledBeforeJob() Fault {
 	return killedBefore("a scheduler is killed between mark and job", func(words [][]byte) bool {
-		return has(words, func(w string) bool { return strings.HasPrefix(w, "asynq:{trials-") && strings.HasSuffix(w, "}:pending") })
+		return has(words, func(w string) bool {
+			return strings.HasPrefix(w, "asynq:{trials-") && strings.HasSuffix(w, "}:pending")
+		})
 	})
 }
 

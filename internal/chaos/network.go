@@ -3,7 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"os"
+	"math/rand/v2"
 	"os/exec"
 	"strings"
 	"testing"
@@ -19,9 +19,9 @@ type network struct {
 // lay makes a network. It needs root; why it could not is in refused.
 func lay(tb testing.TB) (n *network, refused string) {
 	tb.Helper()
-	pid := os.Getpid()
-	n = &network{name: fmt.Sprintf("chaos%d", pid), here: fmt.Sprintf("10.%d.%d.1", 200+pid%50, pid/50%250)}
-	ours, theirs := fmt.Sprintf("c%da", pid), fmt.Sprintf("c%db", pid)
+	mark := rand.IntN(50 * 250) // others may be here
+	n = &network{name: fmt.Sprintf("chaos%d", mark), here: fmt.Sprintf("10.%d.%d.1", 200+mark%50, mark/50)}
+	ours, theirs := fmt.Sprintf("chaos%da", mark), fmt.Sprintf("chaos%db", mark)
 	if out, err := exec.Command("ip", "netns", "add", n.name).CombinedOutput(); err != nil {
 		return nil, fmt.Sprintf("a network that can be cut needs the right to make namespaces: %v %s", err, out)
 	}
