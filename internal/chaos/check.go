@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -58,7 +59,7 @@ func (f *Farm) checkAttempts(trials int) {
 	}
 	outcomes := map[eval.AttemptOutcome]int{}
 	var cost, uncounted int64
-	superseded := 0
+	superseded, skewed := 0, 0
 	for ordinal := range trials {
 		attempts, err := f.store.Attempts(f.t.Context(), f.run, ordinal)
 		if err != nil {
@@ -67,6 +68,9 @@ func (f *Farm) checkAttempts(trials int) {
 		counting := 0
 		for _, a := range attempts {
 			outcomes[a.Outcome]++
+			if time.Since(a.Started).Abs() > jump/2 {
+				skewed++
+			}
 			cost += a.CostMicroUSD
 			switch {
 			case a.Counts:
@@ -85,6 +89,9 @@ func (f *Farm) checkAttempts(trials int) {
 	if _, err := f.store.Result(f.t.Context(), f.run, trials); !errors.Is(err, store.ErrNotFound) {
 		f.t.Errorf("there is a result of trial %d of %d", trials, trials)
 	}
+	if f.jumped.Load() && skewed == 0 {
+		f.t.Error("no attempt was begun by the clock that had jumped: nothing was tested")
+	}
 	bill := f.provider.bill()
 	known := ledger.Spent.Add(ledger.Charged).MicroUSD
 	if known < bill || ledger.Held != (eval.Amount{}) {
@@ -93,8 +100,8 @@ func (f *Farm) checkAttempts(trials int) {
 	if cost != ledger.Spent.MicroUSD || uncounted != ledger.Uncounted.MicroUSD {
 		f.t.Errorf("the attempts took %s, %s of it for nothing; the ledger has %+v, want the same", eval.USD(cost), eval.USD(uncounted), ledger)
 	}
-	f.t.Logf("attempts %v, %d superseded; %s for what does not count; the provider wants %s, the ledger has %s and charges %s",
-		outcomes, superseded, eval.USD(uncounted), eval.USD(bill), eval.USD(ledger.Spent.MicroUSD), eval.USD(ledger.Charged.MicroUSD))
+	f.t.Logf("attempts %v, %d superseded, %d by a wrong clock; %s for what does not count; the provider wants %s, the ledger has %s and charges %s",
+		outcomes, superseded, skewed, eval.USD(uncounted), eval.USD(bill), eval.USD(ledger.Spent.MicroUSD), eval.USD(ledger.Charged.MicroUSD))
 }
 
 // left lists the processes that live in the farm's folder, which its servers do.

@@ -135,6 +135,7 @@ func WorkerClockJumps() Fault {
 			if err := c.set(skew); err != nil {
 				return fmt.Errorf("set a clock: %w", err)
 			}
+			f.jumped.Store(true)
 			pass(ctx, s.For)
 			return c.set(0)
 		},

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +59,9 @@ type Farm struct {
 	noDisks, noNetwork string
 
 	redisBusy, storeBusy, linesBusy, cableBusy sync.Mutex
+
+	// jumped says that the clock of a worker has.
+	jumped atomic.Bool
 
 	run string
 }

@@ -76,7 +76,7 @@ func hash(text string) uint64 {
 func Faults() []Fault {
 	return []Fault{
 		WorkerKilled(), WorkerFrozen(), WorkerCutOff(), WorkerDiskFull(), WorkerClockJumps(),
-		SchedulerKilled(), SchedulerFrozen(), KilledBeforeJob(), KilledBeforeAck(),
+		SchedulerKilled(), SchedulerFrozen(), TwoLeaders(), KilledBeforeJob(), KilledBeforeAck(),
 		RedisKilled(), RedisFrozen(), RedisWiped(), RedisAway(),
 		StoreAway(), StoreDiskFull(),
 	}

@@ -112,7 +112,7 @@ func TestSoakBudgetIsKeptOverManyKills(t *testing.T) {
 // minutes; the one that leads is killed on the way.
 func TestSoakScheduleFiresOnceWhoeverLeads(t *testing.T) {
 	s := newShop(t)
-	suite := scriptedSuite(s, "0s")
+	suite := scriptedSuite(s, "1ms")
 	redis := redistest.Start(t)
 	first, at := serve(s, redis)
 	eventually(t, "the first leads", first.leads)
@@ -160,7 +160,7 @@ func TestSoakScheduleFiresOnceWhoeverLeads(t *testing.T) {
 func TestSoakMillionTrials(t *testing.T) {
 	const trials, most = 1_000_000, 200 << 20
 	s := newShop(t)
-	suite := scriptedSuite(s, "0s")
+	suite := scriptedSuite(s, "1ms")
 	redis := redistest.Start(t)
 	sched, at := serve(s, redis, "--lease", "45s")
 	hands := []*process{s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "32")}
