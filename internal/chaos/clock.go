@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +59,11 @@ const clockVariable = "CHAOS_CLOCK"
 func BuildSkewed(tb testing.TB, pkg string) string {
 	tb.Helper()
 	dir := tb.TempDir()
-	root := filepath.Join(runtime.GOROOT(), "src", "time") //nolint:staticcheck // of the toolchain that builds
-	if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
-		root = filepath.Join(strings.TrimSpace(string(out)), "src", "time")
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		tb.Fatalf("find the sources of Go: %v", err)
 	}
+	root := filepath.Join(strings.TrimSpace(string(out)), "src", "time")
 	source, err := os.ReadFile(filepath.Join(root, "time.go"))
 	if err != nil {
 		tb.Fatal(err)

@@ -30,7 +30,7 @@ func provide(tb testing.TB, host string) *provider {
 		tb.Fatal(err)
 	}
 	p := &provider{Server: stub.New(stub.Options{Model: scripted.New(policy(), scripted.Options{}), Latency: latency}), url: "http://" + l.Addr().String()}
-	web := &http.Server{Handler: p} //nolint:gosec // for our own workers
+	web := &http.Server{Handler: p}
 	go func() { _ = web.Serve(l) }()
 	tb.Cleanup(func() { _ = web.Close() })
 	return p

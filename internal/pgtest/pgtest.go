@@ -104,7 +104,7 @@ func (s *Server) CreateIn(tb testing.TB, database, dir string) {
 	}
 	// The server comes to the folder from above.
 	for up := dir; err == nil && as != nil && len(up) > len(os.TempDir()); up = filepath.Dir(up) {
-		err = os.Chmod(up, 0o711) //nolint:gosec // to pass through
+		err = os.Chmod(up, 0o711)
 	}
 	if err == nil && as != nil {
 		err = os.Chown(at, int(as.Uid), int(as.Gid))
