@@ -32,7 +32,11 @@ func (f *Farm) Check(want eval.Summary) {
 			f.t.Logf("%s ended by itself: %q", p.name, ends)
 		}
 	}
-	if left := f.left(); len(left) > 0 {
+	left := f.left()
+	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = f.left() {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if len(left) > 0 {
 		f.t.Errorf("processes are left: %q", left)
 	}
 	run, err := f.store.Run(f.t.Context(), f.run)
@@ -102,6 +106,24 @@ func (f *Farm) checkAttempts(trials int) {
 	}
 	f.t.Logf("attempts %v, %d superseded, %d by a wrong clock; %s for what does not count; the provider wants %s, the ledger has %s and charges %s",
 		outcomes, superseded, skewed, eval.USD(uncounted), eval.USD(bill), eval.USD(ledger.Spent.MicroUSD), eval.USD(ledger.Charged.MicroUSD))
+}
+
+// Felt wants the log of a process to show that a fault was felt, where it must.
+func (f *Farm) Felt(fault Fault) {
+	f.t.Helper()
+	if fault.felt == nil {
+		return
+	}
+	for _, p := range slices.Concat(f.workers, f.schedulers) {
+		content, err := os.ReadFile(p.log)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if slices.ContainsFunc(fault.felt, func(words string) bool { return strings.Contains(string(content), words) }) {
+			return
+		}
+	}
+	f.t.Errorf("nobody felt that %s: no log has any of %q", fault.Name, fault.felt)
 }
 
 // left lists the processes that live in the farm's folder, which its servers do.

@@ -52,7 +52,7 @@ func (d *disk) fill() (free func() error, err error) {
 // WorkerDiskFull fills up the disk of a worker's spool.
 func WorkerDiskFull() Fault {
 	return Fault{
-		Name: "the disk of a worker is full", Leases: 1, lacks: func(f *Farm) string { return f.noDisks },
+		Name: "the disk of a worker is full", Leases: 1, felt: []string{"the spool does not take a record"}, lacks: func(f *Farm) string { return f.noDisks },
 		befall: func(ctx context.Context, f *Farm, s Step) error {
 			return filled(ctx, f.spools[s.Victim%len(f.spools)], s)
 		},
@@ -62,7 +62,7 @@ func WorkerDiskFull() Fault {
 // StoreDiskFull fills up the disk of the store.
 func StoreDiskFull() Fault {
 	return Fault{
-		Name: "the disk of the store is full", Leases: 1, lacks: func(f *Farm) string { return f.noDisks },
+		Name: "the disk of the store is full", Leases: 1, felt: []string{"No space left on device", "disk is full"}, lacks: func(f *Farm) string { return f.noDisks },
 		befall: func(ctx context.Context, f *Farm, s Step) error {
 			f.storeBusy.Lock()
 			defer f.storeBusy.Unlock()

@@ -12,7 +12,7 @@ import (
 // TwoLeaders takes the lease of the scheduler that leads without its knowing. Another
 // one leads beside it then, until it wants to renew the lease.
 func TwoLeaders() Fault {
-	return Fault{Name: "two schedulers lead", Leases: 0.5, lacks: func(f *Farm) string {
+	return Fault{Name: "two schedulers lead", Leases: 0.5, felt: []string{"another scheduler leads"}, lacks: func(f *Farm) string {
 		if f.o.Schedulers < 2 {
 			return "two leaders are two schedulers"
 		}

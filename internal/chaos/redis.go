@@ -5,7 +5,7 @@ import "context"
 // RedisKilled is a kill -9 of Redis, which is there again at once, with what it had
 // written.
 func RedisKilled() Fault {
-	return onRedis("Redis is killed", 0, func(_ context.Context, f *Farm, _ Step) {
+	return onRedis("Redis is killed", 0, nil, func(_ context.Context, f *Farm, _ Step) {
 		f.redis.Kill9()
 		f.redis.Restart()
 	})
@@ -14,7 +14,7 @@ func RedisKilled() Fault {
 // RedisFrozen lets nobody hear of Redis for some time, though it holds all
 // connections.
 func RedisFrozen() Fault {
-	return onRedis("Redis is frozen", 0.8, func(ctx context.Context, f *Farm, s Step) {
+	return onRedis("Redis is frozen", 0.8, []string{"msg=beat"}, func(ctx context.Context, f *Farm, s Step) {
 		f.redis.Freeze()
 		pass(ctx, s.For)
 		f.redis.Thaw()
@@ -23,20 +23,20 @@ func RedisFrozen() Fault {
 
 // RedisWiped makes Redis forget everything.
 func RedisWiped() Fault {
-	return onRedis("Redis is wiped", 0, func(_ context.Context, f *Farm, _ Step) { f.redis.FlushAll() })
+	return onRedis("Redis is wiped", 0, nil, func(_ context.Context, f *Farm, _ Step) { f.redis.FlushAll() })
 }
 
 // RedisAway is an outage of Redis that is longer than any lease.
 func RedisAway() Fault {
-	return onRedis("Redis is away", 1.5, func(ctx context.Context, f *Farm, s Step) {
+	return onRedis("Redis is away", 1.5, []string{"msg=beat"}, func(ctx context.Context, f *Farm, s Step) {
 		f.redis.Kill9()
 		pass(ctx, max(s.For, f.o.Outage))
 		f.redis.Restart()
 	})
 }
 
-func onRedis(name string, leases float64, do func(context.Context, *Farm, Step)) Fault {
-	return Fault{Name: name, Leases: leases, befall: func(ctx context.Context, f *Farm, s Step) error {
+func onRedis(name string, leases float64, felt []string, do func(context.Context, *Farm, Step)) Fault {
+	return Fault{Name: name, Leases: leases, felt: felt, befall: func(ctx context.Context, f *Farm, s Step) error {
 		f.redisBusy.Lock()
 		defer f.redisBusy.Unlock()
 		do(ctx, f, s)

@@ -29,6 +29,9 @@ func TestSoakChaos(t *testing.T) {
 		f.Enqueue(trials)
 		f.Disturb(trials, 20*time.Minute, chaos.Plan(plan, times, lease, can...)...)
 		f.Check(want)
+		if len(faults) == 1 {
+			f.Felt(faults[0])
+		}
 	}
 	for _, fault := range chaos.Faults() {
 		t.Run(fault.Name, func(t *testing.T) { disturb(t, 3, fault) })

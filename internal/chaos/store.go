@@ -5,7 +5,7 @@ import "context"
 // StoreAway stops PostgreSQL as a crash would, and starts it again.
 func StoreAway() Fault {
 	return Fault{
-		Name: "the store is away", Leases: 0.5, lacks: func(f *Farm) string {
+		Name: "the store is away", Leases: 0.5, felt: []string{"connection refused"}, lacks: func(f *Farm) string {
 			if f.o.Postgres == nil {
 				return "a store that can be away is PostgreSQL, and this one is a file"
 			}
