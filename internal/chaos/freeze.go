@@ -8,7 +8,7 @@ import (
 // WorkerFrozen stops a worker for longer than a lease, as a suspended machine is. Its
 // trials are given to others, and then it goes on.
 func WorkerFrozen() Fault {
-	return Fault{Name: "a worker is frozen", Leases: 1.5, befall: func(ctx context.Context, f *Farm, s Step) error {
+	return Fault{Name: "a worker is frozen", Leases: 2.5, befall: func(ctx context.Context, f *Farm, s Step) error {
 		return frozen(ctx, f.worker(s), s)
 	}}
 }

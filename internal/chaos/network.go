@@ -67,7 +67,7 @@ func (n *network) cable(state string) error {
 // Nothing is refused, there is just no answer.
 func WorkerCutOff() Fault {
 	return Fault{
-		Name: "a worker is cut off", Leases: 1.5, felt: []string{"msg=beat"}, lacks: func(f *Farm) string { return f.noNetwork },
+		Name: "a worker is cut off", Leases: 2.5, felt: []string{"msg=beat"}, lacks: func(f *Farm) string { return f.noNetwork },
 		befall: func(ctx context.Context, f *Farm, s Step) error {
 			f.cableBusy.Lock()
 			defer f.cableBusy.Unlock()
