@@ -45,7 +45,7 @@ bench: setup ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(TESTFLAGS) ./...
 
 # The long tests have the build tag soak and Soak in their names.
-soak: setup ## run the long tests: kill -9, outages, large runs
+soak: setup ## run the long tests, two hours: every fault on a large farm, a million trials
 	$(GO) test -tags soak -run Soak -count=1 -timeout 60m $(TESTFLAGS) ./...
 
 # Only test packages that declare the flag know it; the others would refuse it.

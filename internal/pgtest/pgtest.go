@@ -93,6 +93,33 @@ func (s *Server) Create(tb testing.TB, database string) {
 	s.psql(tb, "CREATE DATABASE "+database)
 }
 
+// CreateIn makes an empty database whose tables are in a folder, which may be on a disk
+// of its own. It goes with the test.
+func (s *Server) CreateIn(tb testing.TB, database, dir string) {
+	tb.Helper()
+	at := filepath.Join(dir, database)
+	as, err := servant()
+	if err == nil {
+		err = os.MkdirAll(at, 0o700)
+	}
+	// The server comes to the folder from above.
+	for up := dir; err == nil && as != nil && len(up) > len(os.TempDir()); up = filepath.Dir(up) {
+		err = os.Chmod(up, 0o711)
+	}
+	if err == nil && as != nil {
+		err = os.Chown(at, int(as.Uid), int(as.Gid))
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.psql(tb, "CREATE TABLESPACE "+database+" LOCATION '"+at+"'")
+	s.psql(tb, "CREATE DATABASE "+database+" TABLESPACE "+database)
+	tb.Cleanup(func() {
+		s.psql(tb, "DROP DATABASE "+database+" WITH (FORCE)")
+		s.psql(tb, "DROP TABLESPACE "+database)
+	})
+}
+
 // Restart starts the server again after Stop, on the same port.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()

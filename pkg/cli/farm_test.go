@@ -88,37 +88,6 @@ func TestFarmOfTwoWorkers(t *testing.T) {
 	}
 }
 
-// Whatever is killed, each trial ends with one result, and it is the same.
-func TestFarmSurvivesKilling(t *testing.T) {
-	s := newShop(t)
-	suite := s.file("suite.yaml", manySuite())
-	var embedded eval.Summary
-	s.json(&embedded, 1, "run", suite, "--seed", "7", "-n", "10", "--json", "--progress", "none")
-
-	for _, tt := range []struct {
-		name string
-		kill func(redis *redistest.Server, hands []*process)
-	}{
-		{"a worker is killed", func(_ *redistest.Server, hands []*process) { hands[0].kill() }},
-		{"redis loses everything", func(redis *redistest.Server, _ []*process) { redis.FlushAll() }},
-		{"redis is killed and comes back", func(redis *redistest.Server, _ []*process) { redis.Kill9(); redis.Restart() }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := newShop(t)
-			f.file("suite.yaml", manySuite())
-			redis := redistest.Start(t)
-			sched, hands := farm(f, redis, "suite.yaml", 10, 2)
-			eventually(t, "a fifth of the results are stored", func() bool { return f.done() >= 100 || sched.ended() })
-			tt.kill(redis, hands)
-			got := conclude(f, sched, hands, 1)
-			if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
-				t.Errorf("got %+v %s, want %+v %s", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
-			}
-		})
-	}
-}
-
 // A run that changes its Redis on the way, and comes back to one that still holds
 // jobs of the time before, does no finished trial again.
 func TestResumeOnAnOldRedisRepeatsNothing(t *testing.T) {

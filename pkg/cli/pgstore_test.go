@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/internal/pgtest"
-	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
@@ -28,59 +27,25 @@ func (s *shop) sameAs(got, want eval.Summary) {
 	s.once(want.Counts.Total())
 }
 
-// A farm whose store is PostgreSQL ends as one process on SQLite does, whoever is
-// killed on the way.
-func TestFarmOnPostgres(t *testing.T) {
-	url := pgtest.URL(t)
-	want := undisturbed(t)
-	f := newShop(t)
-	f.env = append(f.env, "EVALFARM_STORE="+url)
-	f.file("suite.yaml", manySuite())
-	redis := redistest.Start(t)
-	sched, hands := farm(f, redis, "suite.yaml", 10, 2)
-	at := joinAt.FindStringSubmatch(sched.errs.String())[1]
-	eventually(t, "a fifth of the results are stored", func() bool { return f.done() >= 100 || sched.ended() })
-	sched.kill()
-	hands[0].kill()
-	if done := f.done(); done >= 500 {
-		t.Fatalf("the kill came too late: %d results", done)
-	}
-	sched = f.start("scheduler", "--redis", redis.URL(), "--listen", strings.TrimPrefix(at, "http://"), "--lease", "2s", "--json", "--resume", "latest")
-	hands[0] = f.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "4", "-v")
-	f.sameAs(conclude(f, sched, hands, 1), want)
-}
-
-// PostgreSQL is stopped while a run is going on, and comes back after some
-// seconds: nothing is lost, and nobody had to do anything.
+// PostgreSQL is stopped while a run is going on in one process, and comes back after
+// some seconds: nothing is lost, and nobody had to do anything. internal/chaos does it
+// to farms.
 func TestPostgresRestartsAmidARun(t *testing.T) {
 	server := pgtest.Start(t)
 	want := undisturbed(t)
-	for _, tt := range []struct {
-		name  string
-		start func(f *shop) (*process, []*process)
-	}{
-		{"in one process", func(f *shop) (*process, []*process) {
-			return f.start("run", "suite.yaml", "--seed", "7", "-n", "10", "--json", "--progress", "none"), nil
-		}},
-		{"on a farm", func(f *shop) (*process, []*process) { return farm(f, redistest.Start(f.t), "suite.yaml", 10, 2) }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			f := newShop(t)
-			f.file("suite.yaml", manySuite())
-			database := strings.ReplaceAll(tt.name, " ", "_")
-			server.Create(t, database)
-			f.env = append(f.env, "EVALFARM_STORE="+server.URL(database))
-			p, hands := tt.start(f)
-			eventually(t, "a fifth of the results are stored", func() bool { return f.done() >= 100 || p.ended() })
-			server.Stop(t)
-			if p.ended() {
-				t.Fatal("the run ended before its store did")
-			}
-			time.Sleep(3 * time.Second) // what is tested is that this is survived
-			server.Restart(t)
-			f.sameAs(conclude(f, p, hands, 1), want)
-		})
+	f := newShop(t)
+	f.file("suite.yaml", manySuite())
+	server.Create(t, "restarted")
+	f.env = append(f.env, "EVALFARM_STORE="+server.URL("restarted"))
+	p := f.start("run", "suite.yaml", "--seed", "7", "-n", "10", "--json", "--progress", "none")
+	eventually(t, "a fifth of the results are stored", func() bool { return f.done() >= 100 || p.ended() })
+	server.Stop(t)
+	if p.ended() {
+		t.Fatal("the run ended before its store did")
 	}
+	time.Sleep(3 * time.Second) // what is tested is that this is survived
+	server.Restart(t)
+	f.sameAs(conclude(f, p, nil, 1), want)
 }
 
 // What is wrong with a store's URL is said, and its password is not.

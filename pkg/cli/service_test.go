@@ -149,45 +149,6 @@ func TestServiceLeavesEverythingInTheStore(t *testing.T) {
 	stopped(t, append(hands, sched)...)
 }
 
-// Of two schedulers one leads. Whatever becomes of it, the other takes over, and both
-// may share a state folder.
-func TestStandbyTakesOver(t *testing.T) {
-	s := newShop(t)
-	suite := s.file("suite.yaml", manySuite())
-	var embedded eval.Summary
-	s.json(&embedded, 1, "run", suite, "--seed", "7", "-n", "20", "--json", "--progress", "none")
-
-	for _, tt := range []struct {
-		name string
-		stop func(p *process)
-	}{
-		{"killed", func(p *process) { p.kill() }},
-		{"stopped", func(p *process) { stopped(t, p) }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t)
-			s.file("suite.yaml", manySuite())
-			redis := redistest.Start(t)
-			first, _ := serve(s, redis)
-			eventually(t, "the first leads", first.leads)
-			second, at := serve(s, redis)
-			eventually(t, "the second stands by", func() bool { return strings.Contains(second.errs.String(), "standing by") })
-			hands := join(s, redis, at, 2) // a standby serves blobs
-			run := s.enqueue("suite.yaml", "--seed", "7", "-n", "20")
-			eventually(t, "a tenth of the results are stored", func() bool { return s.done() >= 100 })
-			tt.stop(first)
-			eventually(t, "the second leads", second.leads)
-			var got eval.Summary
-			s.json(&got, 1, "watch", run, "--json", "--progress", "none")
-			if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts {
-				t.Errorf("got %+v %s, want %+v %s", got.Counts, got.Fingerprint, embedded.Counts, embedded.Fingerprint)
-			}
-			stopped(t, append(hands, second)...)
-		})
-	}
-}
-
 // What people want of a run of the farm, they write into the store.
 func TestPeopleAndARunOfTheService(t *testing.T) {
 	s := newShop(t)
@@ -284,7 +245,8 @@ func TestRollingRestart(t *testing.T) {
 	first, at := serve(s, redis)
 	eventually(t, "the first leads", first.leads)
 	second, other := serve(s, redis)
-	hands := append(join(s, redis, at, 1), join(s, redis, other, 1)...)
+	eventually(t, "the second stands by", func() bool { return strings.Contains(second.errs.String(), "standing by") })
+	hands := append(join(s, redis, at, 1), join(s, redis, other, 1)...) // a standby serves blobs
 	run := s.enqueue(suite, "--seed", "7", "-n", "20")
 	further := func(n int) {
 		t.Helper()

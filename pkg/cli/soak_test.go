@@ -3,11 +3,18 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/evalfarm/evalfarm/internal/redistest"
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/stub"
 )
 
@@ -99,4 +106,111 @@ func TestSoakBudgetIsKeptOverManyKills(t *testing.T) {
 	if l.Charged.MicroUSD == 0 {
 		t.Error("nothing was charged for what the kills cut off")
 	}
+}
+
+// By the clock of this machine, two schedulers fire every minute once, for five
+// minutes; the one that leads is killed on the way.
+func TestSoakScheduleFiresOnceWhoeverLeads(t *testing.T) {
+	s := newShop(t)
+	suite := scriptedSuite(s, "1ms")
+	redis := redistest.Start(t)
+	first, at := serve(s, redis)
+	eventually(t, "the first leads", first.leads)
+	second, other := serve(s, redis)
+	hands := append(join(s, redis, at, 1), join(s, redis, other, 1)...)
+	if _, code := s.run("schedule", "add", "minutely", suite, "--cron", "* * * * *"); code != 0 {
+		t.Fatalf("schedule add: exit code %d", code)
+	}
+	firings := func() (fs []eval.Firing) {
+		s.json(&fs, 0, "schedule", "history", "minutely", "--json")
+		return fs
+	}
+	wait := func(n int) {
+		t.Helper()
+		for deadline := time.Now().Add(10 * time.Minute); len(firings()) < n; time.Sleep(time.Second) {
+			if time.Now().After(deadline) {
+				t.Fatalf("got %+v, want %d firings", firings(), n)
+			}
+		}
+	}
+	wait(2)
+	// Just before the third is due, so that the one that takes over has to fire it.
+	time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(59 * time.Second)))
+	first.kill()
+	eventually(t, "the second leads", second.leads)
+	wait(5)
+	fs := firings()
+	for i, f := range fs {
+		if want := fs[len(fs)-1].Due.Add(time.Duration(len(fs)-1-i) * time.Minute); !f.Due.Equal(want) || f.Outcome != eval.FiringStarted {
+			t.Errorf("firing %d is that of %s: %s; want that of %s started", i, f.Due, f.Outcome, want)
+		}
+	}
+	if len(fs) != 5 {
+		t.Errorf("%d firings in five minutes, want 5", len(fs))
+	}
+	for _, f := range fs {
+		var got eval.Summary
+		s.json(&got, 0, "watch", f.Run, "--json", "--progress", "none")
+	}
+	stopped(t, append(hands, second)...)
+}
+
+// A run of a million trials is taken, given out in a window and cancelled half way. What
+// the scheduler and Redis need of memory does not grow with it.
+func TestSoakMillionTrials(t *testing.T) {
+	const trials, most = 1_000_000, 200 << 20
+	s := newShop(t)
+	suite := scriptedSuite(s, "1ms")
+	redis := redistest.Start(t)
+	sched, at := serve(s, redis, "--lease", "45s")
+	hands := []*process{s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "32")}
+	begun := time.Now()
+	run := s.enqueue(suite, "-n", fmt.Sprint(trials))
+	t.Logf("taken after %s", time.Since(begun).Round(time.Millisecond))
+	for deadline := begun.Add(2 * time.Hour); s.done() < trials/2; time.Sleep(5 * time.Second) {
+		if sched.ended() || time.Now().After(deadline) {
+			t.Fatalf("%d results after %s\n%s", s.done(), time.Since(begun), sched.errs.String())
+		}
+	}
+	t.Logf("half of them after %s", time.Since(begun).Round(time.Second))
+	cancelled := time.Now()
+	if out, code := s.run("cancel", run); code != 0 {
+		t.Fatalf("cancel: exit code %d\n%s", code, out)
+	}
+	watch := s.start("watch", run, "--json", "--progress", "none")
+	if code := watch.wait(); code != 4 {
+		t.Errorf("watch: exit code %d, want 4\n%s", code, watch.errs.String())
+	}
+	var got eval.Summary
+	if err := json.Unmarshal([]byte(watch.out.String()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Outcome != eval.OutcomeRunCancelled || got.Counts.Pass < trials/2 || got.Counts.Total() != trials {
+		t.Errorf("it is %s with %+v, want it cancelled, half of it passed and the rest unfinished", got.Outcome, got.Counts)
+	}
+	t.Logf("done %s after the cancel", time.Since(cancelled).Round(time.Millisecond))
+	resident := numberOf(t, `VmHWM:\s+(\d+) kB`, "cat", fmt.Sprintf("/proc/%d/status", sched.cmd.Process.Pid)) << 10
+	used := numberOf(t, `used_memory_peak:(\d+)`, "redis-cli", "-s", strings.TrimPrefix(redis.URL(), "unix://"), "info", "memory")
+	t.Logf("at most, the scheduler has had %d MiB resident and Redis %d MiB in use", resident>>20, used>>20)
+	if resident > most || used > most {
+		t.Errorf("the scheduler has had %d bytes and Redis %d, want no more than %d", resident, used, most)
+	}
+	stopped(t, append(hands, sched)...)
+}
+
+// numberOf finds a number in what a command prints.
+func numberOf(t *testing.T, pattern string, command ...string) int {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	found := regexp.MustCompile(pattern).FindSubmatch(out)
+	if err != nil || found == nil {
+		t.Fatalf("%q: %v, and no %s in\n%s", command, err, pattern, out)
+	}
+	n, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

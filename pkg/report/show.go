@@ -294,8 +294,12 @@ func (p *page) attempts(t Trial) {
 		case a.Outcome == eval.AttemptDone:
 			outcome += " (superseded)"
 		}
+		cost := ""
+		if a.CostMicroUSD > 0 {
+			cost = eval.USD(a.CostMicroUSD)
+		}
 		p.line(p.indent(2), textf("%d", a.N).padLeft(3), text("  "), text(outcome).pad(18), text("  "),
-			styled(dim, a.Worker), text("  "), text(cause(a.Reason, a.Message)))
+			text(cost).padLeft(8), text("  "), styled(dim, a.Worker), text("  "), text(cause(a.Reason, a.Message)))
 	}
 }
 

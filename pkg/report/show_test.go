@@ -28,7 +28,7 @@ func workflowTrial() Trial {
 		Attempts: []store.Attempt{
 			{N: 1, Worker: "w1", Outcome: eval.AttemptLost, Reason: eval.ReasonWorkerLost, Message: "no beat for 45s"},
 			{N: 2, Worker: "w2", Outcome: eval.AttemptDone, Counts: true},
-			{N: 1, Worker: "w1", Outcome: eval.AttemptDone},
+			{N: 1, Worker: "w1", Outcome: eval.AttemptDone, CostMicroUSD: 12_300},
 		},
 		Trajectory: &eval.Trajectory{
 			Turns: []eval.Turn{

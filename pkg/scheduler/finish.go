@@ -73,11 +73,12 @@ func end(ctx context.Context, s Ender, run eval.Run, snap eval.Snapshot) (eval.R
 		return run, summary, fmt.Errorf("summarize: %w", err)
 	}
 	packed := blob.Pack(eval.Encode(summary))
-	run.State, run.Summary = eval.RunDone, packed.SHA256
+	run.State, run.Summary = eval.RunFinalizing, packed.SHA256
 	run.Verdict, run.ExitCode = summary.Verdict, summary.ExitCode
 	if err := s.Finish(ctx, run, packed); err != nil {
 		return run, summary, fmt.Errorf("store summary: %w", err)
 	}
+	run.State = eval.RunDone
 	return run, summary, nil
 }
 

@@ -89,14 +89,11 @@ func (n *night) time() time.Time {
 }
 
 // timetable is that of another process.
-func (n *night) timetable() *scheduler.Timetable { return n.timetableBy(n.time) }
-
-// timetableBy is one that has a clock of its own.
-func (n *night) timetableBy(now func() time.Time) *scheduler.Timetable {
+func (n *night) timetable() *scheduler.Timetable {
 	n.t.Helper()
 	s := n.open()
 	return scheduler.NewTimetable(s, scheduler.TimetableOptions{
-		Now: now,
+		Now: n.time,
 		Request: func(_ context.Context, of eval.Schedule) (scheduler.Request, error) {
 			if n.request != nil {
 				return n.request(of)

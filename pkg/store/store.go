@@ -247,7 +247,8 @@ type Runs interface {
 	// Finish stores the outcome, what ran out, the verdict, exit code and summary of
 	// a run, makes it done, and adds an event. Attempts that are still out are
 	// charged what they hold. A grading that is complete becomes its run's current
-	// one. Notices of the run go into the outbox with it, waiting; one that the run
+	// one. The State of r is that in which the summary was made: unless it is done, a
+	// run that is done already keeps the end that it has. Notices of the run go into the outbox with it, waiting; one that the run
 	// has for a target already stays as it is.
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...Notice) error
 	// Events returns events of a run (of all runs for "") after a sequence

@@ -282,6 +282,9 @@ func finish(ctx context.Context, tx *transaction, r eval.Run, summary eval.Blob,
 	if err := tx.queryRow(ctx, `SELECT state FROM runs WHERE id = ?`, r.ID).Scan(&old); err != nil {
 		return missing(err)
 	}
+	if old == eval.RunDone && r.State != eval.RunDone {
+		return nil // another leader was first
+	}
 	if err := putBlobs(ctx, tx, []eval.Blob{summary}); err != nil {
 		return err
 	}

@@ -196,6 +196,10 @@ func testFinish(t *testing.T, s store.Store) {
 	for range 2 { // a scheduler may be killed and repeat it
 		must(t, s.Finish(t.Context(), end, summary))
 	}
+	// Another leader, which was frozen over its summary, comes late.
+	late := r
+	late.State, late.Outcome, late.Verdict, late.Finished = eval.RunFinalizing, eval.OutcomeRunCancelled, eval.RunPass, when.Add(time.Hour)
+	must(t, s.Finish(t.Context(), late, blob.Pack([]byte(`{"verdict":"pass"}`))))
 	got, err := s.Run(t.Context(), r.ID)
 	must(t, err)
 	want := end
@@ -209,4 +213,11 @@ func testFinish(t *testing.T, s store.Store) {
 	if len(es) != 2 || es[1].State != eval.RunDone {
 		t.Errorf("got events %+v, want running and done", es)
 	}
+	// A grading makes the numbers of a done run anew.
+	anew := got
+	anew.Verdict, anew.Summary = eval.RunPass, blob.Pack([]byte(`{"verdict":"pass"}`)).SHA256
+	must(t, s.Finish(t.Context(), anew, blob.Pack([]byte(`{"verdict":"pass"}`))))
+	got, err = s.Run(t.Context(), r.ID)
+	must(t, err)
+	equal(t, "run with new numbers", got, anew)
 }
