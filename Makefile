@@ -49,6 +49,7 @@ bench: setup ## run the benchmarks
 # The long tests have the build tag soak and Soak in their names.
 soak: setup ## run the long tests: kill -9, outages, large runs
 	$(GO) test -tags soak -run Soak -count=1 -timeout 60m $(TESTFLAGS) ./...
+	cd deploy && $(GO) test -tags soak -run Soak -count=1 -timeout 60m $(TESTFLAGS) ./...
 
 # Only test packages that declare the flag know it; the others would refuse it.
 update: setup ## rewrite the golden files; read the diff before you commit it

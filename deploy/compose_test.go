@@ -84,6 +84,10 @@ func TestComposeCommands(t *testing.T) {
 		for _, secret := range s.Secrets {
 			files = append(files, path.Join("/run/secrets", secret.Source))
 		}
+		// Servers are started in the folder of their suite.
+		if !slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool { return v.Target == "/suites" }) {
+			t.Errorf("%s has no suites", name)
+		}
 		known(t, s.Command, env)
 		known(t, s.HealthCheck.Test[2:], nil)
 		farmFile(t, "compose/farm.yaml", name, env, files)

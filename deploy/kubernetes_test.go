@@ -191,6 +191,10 @@ func TestPodsCommands(t *testing.T) {
 						}
 					}
 				}
+				// Servers are started in the folder of their suite.
+				if suites := slices.ContainsFunc(main.VolumeMounts, func(m core.VolumeMount) bool { return m.MountPath == "/suites" }); suites != (folder == "example") {
+					t.Errorf("%s has the suites: %t", name, suites)
+				}
 				known(t, main.Args, env)
 				secretFiles(t, env, files)
 				farmFile(t, farm, name, env, files)
