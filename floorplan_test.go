@@ -188,13 +188,14 @@ func eachFile(t *testing.T, fn func(file string, imports []string)) {
 	})
 }
 
+// walk goes through the files of this module; tools and deploy are modules of their own.
 func walk(t *testing.T, fn func(file string)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == "tools"):
+		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules" || p == "tools" || p == "deploy"):
 			return filepath.SkipDir
 		case strings.HasSuffix(p, ".go"):
 			fn(p)

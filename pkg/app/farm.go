@@ -157,10 +157,30 @@ type WorkerConfig struct {
 	// Spool is the folder where records are kept until they are stored. It must be
 	// on a local disk; all workers of a machine may share it.
 	Spool string
+	// Health serves /healthz and /readyz, from before the worker joins until it has
+	// drained. Nil serves nothing.
+	Health net.Listener
 }
 
 // Work is a farm's worker. It returns when ctx has ended and it has drained.
 func Work(ctx context.Context, c WorkerConfig) error {
+	health := &health{}
+	if c.Health != nil {
+		serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+		ended := make(chan struct{})
+		defer func() { stop(); <-ended }()
+		go func() {
+			defer close(ended)
+			if err := serve(serving, c.Health, httpapi.Probe{Live: health.live, Ready: health.ready}.Over(http.NotFoundHandler())); err != nil {
+				c.logger().ErrorContext(ctx, "serve the health of the worker", "error", err)
+			}
+		}()
+	}
+	return c.work(ctx, health)
+}
+
+// work joins the farm and works there.
+func (c WorkerConfig) work(ctx context.Context, health *health) error {
 	blobs, err := c.doorway()
 	if err != nil {
 		return err
@@ -189,6 +209,7 @@ func Work(ctx context.Context, c WorkerConfig) error {
 	limiter, _ := newLimiter(c.Config, b, id)
 	hands := newWorkers(c.Config, id, pool, q, limiter, blob.NewCache(blobs, blobCache),
 		func(place jobs.Workplace) worker.Sink { return place }, keeps, Observer{})
+	health.of(hands)
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, base := errgroup.WithContext(base)

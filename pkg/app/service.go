@@ -59,10 +59,11 @@ func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
 	g, base := errgroup.WithContext(ctx)
 	g.Go(func() error { return settled(base, b.Run(base)) })
 	g.Go(func() error {
-		return serve(base, c.Listener, httpapi.New(httpapi.Options{
+		api := httpapi.New(httpapi.Options{
 			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: newQueues(c.Config, b, s.ID()).trials.Lease()},
 			Token: c.Token, Blobs: s, Logger: c.logger(),
-		}))
+		})
+		return serve(base, c.Listener, httpapi.Probe{Ready: func(ctx context.Context) error { return answers(ctx, s) }}.Over(api))
 	})
 	g.Go(func() error {
 		candidate.run(base, func(ctx context.Context) error { return c.lead(ctx, s, b, gate) })

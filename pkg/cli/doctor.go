@@ -91,7 +91,7 @@ func (c *command) patient(cmd *cobra.Command, part string, f examining) (doctor.
 	var found []doctor.Finding
 	for _, s := range farmfile.Settings() {
 		all := c.statements(s, cmd.Flags().Lookup(s.Flag), farm)
-		if len(all) == 0 || s.Name == "config" || s.Name == "home" {
+		if len(all) == 0 || s.Name == "config" || s.Name == "home" || s.Name == "store" && part == doctor.PartWorker {
 			continue
 		}
 		if err := all[0].check(s); err != nil {

@@ -76,8 +76,8 @@ func (c *command) settle(cmd *cobra.Command) error {
 	}
 	for _, s := range farmfile.Settings() {
 		flag := cmd.Flags().Lookup(s.Flag)
-		if flag == nil || s.Name == "config" || s.Services && !service(cmd) {
-			continue
+		if flag == nil || s.Name == "config" || s.Services && !service(cmd) || s.Name == "store" && top(cmd).Name() == "worker" {
+			continue // a worker has no store, and so not its password
 		}
 		all := c.statements(s, flag, farm)
 		switch {
@@ -112,7 +112,7 @@ func (c *command) settle(cmd *cobra.Command) error {
 // workers.
 func aloof(cmd *cobra.Command) bool {
 	return slices.Contains([]string{
-		"demo", "stub", "validate", "schema", "suites", "version", "exit-codes", "config", "doctor", "help", "completion",
+		"demo", "stub", "validate", "schema", "suites", "version", "exit-codes", "config", "doctor", "health", "help", "completion",
 		guardName, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd,
 	}, top(cmd).Name()) || cmd == cmd.Root()
 }

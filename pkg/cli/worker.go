@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"net"
 	"path/filepath"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 func (c *command) worker() *cobra.Command {
 	var f carrying
 	var only bool
-	var blobs, tokenFile, spool string
+	var blobs, tokenFile, spool, health string
 	cmd := &cobra.Command{
 		Use:   "worker --redis URL --blobs URL",
 		Short: "Carry out trials for a scheduler",
@@ -28,6 +30,9 @@ worker's own environment: NAME, or the file named by NAME_FILE.
 What it has measured stays in its spool until the scheduler has stored it. The
 spool is a folder on a local disk that the workers of a machine may share; a
 worker that starts there hands on what a dead one has left.
+
+With --health it answers GET /healthz with 200 while it lives, and GET /readyz
+while it takes trials, else with 503, to anybody: for the probes of what runs it.
 
 What no flag says is read from the environment and farm.yaml: evalfarm config
 explain.`,
@@ -60,7 +65,14 @@ explain.`,
 			if spool != "" {
 				dir = c.env.abs(spool)
 			}
-			return app.Work(cmd.Context(), app.WorkerConfig{Config: conf, Token: token, Spool: dir})
+			work := app.WorkerConfig{Config: conf, Token: token, Spool: dir}
+			if health != "" {
+				if work.Health, err = new(net.ListenConfig).Listen(cmd.Context(), "tcp", health); err != nil {
+					return fmt.Errorf("serve the health of the worker: %w", err)
+				}
+				defer work.Health.Close()
+			}
+			return app.Work(cmd.Context(), work)
 		},
 	}
 	flags := cmd.Flags()
@@ -70,6 +82,7 @@ explain.`,
 	flags.StringVar(&blobs, "blobs", "", "where blobs are: the scheduler's http `URL`, or the file:// or s3:// one that it was given")
 	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
 	flags.StringVar(&spool, "spool", "", "keep results in this `DIR` until they are stored (default: spool in the state folder)")
+	flags.StringVar(&health, "health", "", "answer /healthz and /readyz on this `ADDRESS` (default: nowhere)")
 	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
 	flags.IntVar(&f.judges, "judge-slots", 0, "trials judged at once (default: as many as --slots)")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running trials may go on after SIGTERM")

@@ -94,6 +94,10 @@ type Worker struct {
 	// outdated is set, and old closed, when a job came that is too new.
 	outdated *OutdatedError
 	old      chan struct{}
+	// tried is when the last beat came to an end, or the worker was made; missed is
+	// why the last beat failed, nil when it did not.
+	tried  time.Time
+	missed error
 }
 
 // active is an attempt that is being carried out.
@@ -120,7 +124,7 @@ func New(o Options) *Worker {
 	if o.Secret == nil {
 		o.Secret = func(name string) (string, error) { return "", fmt.Errorf("this worker has no secret %q", name) }
 	}
-	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}, hurry: make(chan struct{}), old: make(chan struct{})}
+	return &Worker{opts: o, log: o.Logger, plans: newPlans(o.Blobs), tasks: map[string]*active{}, hurry: make(chan struct{}), old: make(chan struct{}), tried: time.Now(), missed: errors.New("no beat yet")}
 }
 
 // Run takes trials until ctx ends, then drains: it takes no more, lets those
@@ -169,7 +173,11 @@ func (w *Worker) beat(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Beat)
 	defer ticker.Stop()
 	for {
-		if err := w.beatOnce(ctx); err != nil && ctx.Err() == nil {
+		err := w.beatOnce(ctx)
+		w.mu.Lock()
+		w.tried, w.missed = time.Now(), err
+		w.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
 			// The work goes on: a queue that is away for less than a lease costs
 			// nothing, and for longer no more than the attempts it forgets.
 			w.log.WarnContext(ctx, "beat", "error", err)
