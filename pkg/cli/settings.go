@@ -76,7 +76,7 @@ func (c *command) settle(cmd *cobra.Command) error {
 	}
 	for _, s := range farmfile.Settings() {
 		flag := cmd.Flags().Lookup(s.Flag)
-		if flag == nil || s.Name == "config" || s.Services && !service(cmd) {
+		if flag == nil || s.Name == "config" || s.Services && !service(cmd) || s.Name == "server_url" && service(cmd) {
 			continue
 		}
 		all := c.statements(s, flag, farm)

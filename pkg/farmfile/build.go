@@ -30,6 +30,8 @@ func (b *build) file(f *farmFile) {
 	b.servers(f)
 	b.schedules(f)
 	b.tenants(f)
+	b.commands(f)
+	b.tokens(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
 		entry := f.Providers[name]

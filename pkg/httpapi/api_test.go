@@ -32,7 +32,7 @@ func serve(t *testing.T) *httptest.Server {
 	t.Cleanup(func() { s.Close() })
 	srv := httptest.NewServer(httpapi.New(httpapi.Options{
 		Farm:  httpblob.Farm{ID: s.ID(), Version: "1.2.3", Lease: 2 * time.Second},
-		Token: token, Blobs: s, Logger: slog.New(slog.DiscardHandler),
+		Token: token, Store: s, Logger: slog.New(slog.DiscardHandler),
 	}))
 	t.Cleanup(srv.Close)
 	return srv

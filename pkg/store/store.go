@@ -85,22 +85,22 @@ type Row struct {
 
 // An Attempt is one try at a trial.
 type Attempt struct {
-	UID          string
-	Run          string
-	Ordinal      int
-	N            int
-	Worker       string
-	Outcome      eval.AttemptOutcome
-	Verdict      eval.Verdict
-	Reason       eval.Reason
-	Message      string
-	CostMicroUSD int64
-	Tokens       int64
-	TraceID      string
-	Started      time.Time
-	Ended        time.Time
+	UID          string              `json:"uid"`
+	Run          string              `json:"run"`
+	Ordinal      int                 `json:"ordinal"`
+	N            int                 `json:"n"`
+	Worker       string              `json:"worker"`
+	Outcome      eval.AttemptOutcome `json:"outcome"`
+	Verdict      eval.Verdict        `json:"verdict,omitempty"`
+	Reason       eval.Reason         `json:"reason,omitempty"`
+	Message      string              `json:"message,omitempty"`
+	CostMicroUSD int64               `json:"cost_microusd"`
+	Tokens       int64               `json:"tokens"`
+	TraceID      string              `json:"trace_id,omitempty"`
+	Started      time.Time           `json:"started"`
+	Ended        time.Time           `json:"ended"`
 	// Counts is true for the attempt whose result stands.
-	Counts bool
+	Counts bool `json:"counts"`
 }
 
 // A Stored says what became of a committed record.

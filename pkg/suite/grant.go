@@ -78,6 +78,6 @@ func (b *checkBuild) grantedCommand(at *strictyaml.Node, words []string) {
 			quoted[i] = strictyaml.Quote(w)
 		}
 		b.report(at.Place("command"), "the command is not registered, and a suite that is sent brings none of its own",
-			"register it in the scheduler's farm.yaml: commands: [["+strings.Join(quoted, ", ")+"]]")
+			"register it in the scheduler's farm.yaml: commands: {NAME: ["+strings.Join(quoted, ", ")+"]}")
 	}
 }

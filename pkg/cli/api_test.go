@@ -1,0 +1,131 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/evalfarm/evalfarm/internal/redistest"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+)
+
+// writes a file below a shop, with its folders.
+func (s *shop) below(name, content string) string {
+	s.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(s.dir, name)), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.file(name, content)
+}
+
+// nightly writes a suite of several files that uses a registered server.
+func (s *shop) nightly() string {
+	s.below("go.mod", "module shop\n")
+	s.below("suites/base.yaml", "version: 1\ndefaults: {server: shop}\n")
+	s.below("suites/nightly/cases/one.yaml", "version: 1\ncases:\n  - {id: one, call: getCustomerStatus, arguments: {customerId: CUST-4091}, expect: {tier: ENTERPRISE_TIER}}\n")
+	s.below("suites/nightly/rows.csv", "id,tier\nright,ENTERPRISE_TIER\nwrong,WRONG_TIER\n")
+	return s.below("suites/nightly/suite.yaml", `version: 1
+extends: ../base.yaml
+vars: {customer: "${{ env.CUSTOMER }}"}
+servers:
+  shop: {registered: acme}
+include:
+  - cases/*.yaml
+  - dataset: rows.csv
+    id: row/{{row.id}}
+    case:
+      call: getCustomerStatus
+      arguments: {customerId: "${{ vars.customer }}"}
+      expect: {tier: "{{row.tier}}"}
+`)
+}
+
+const farmYAML = "version: 1\nservers:\n  acme: {command: [evalfarm, demo, acme]}\n"
+
+// laptop is another machine's: it has neither the store of a farm nor its farm file.
+func laptop(t *testing.T, at string) *shop {
+	s := newShop(t)
+	s.env = append(s.env, "EVALFARM_SERVER_URL="+at, "CUSTOMER=CUST-4091")
+	return s
+}
+
+// Who has neither the store nor the Redis of a farm uses it over its API: what commands
+// print, and the codes with which they exit, are those of a run on one machine.
+func TestFarmOverItsAPI(t *testing.T) {
+	s := newShop(t)
+	s.env = append(s.env, "CUSTOMER=CUST-4091")
+	s.file("farm.yaml", farmYAML)
+	suite := s.nightly()
+	var embedded eval.Summary
+	s.json(&embedded, 1, "run", suite, "--seed", "7", "-n", "4", "--json", "--progress", "none")
+	s.env = s.env[:len(s.env)-1] // the farm has not the sender's environment
+
+	redis := redistest.Start(t)
+	sched, at := serve(s, redis)
+	hands := join(s, redis, at, 1)
+	l := laptop(t, at)
+	l.nightly()
+	var got eval.Summary
+	l.json(&got, 1, "run", "suites/nightly", "--seed", "7", "-n", "4", "--json", "--progress", "none", "-o", "junit=report.xml")
+	if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts || got.Suite != "nightly" || got.SuiteHash == "" {
+		t.Errorf("over the API: %s %+v %s; embedded: %s %+v %s; want the same", got.Suite, got.Counts, got.Fingerprint, embedded.Suite, embedded.Counts, embedded.Fingerprint)
+	}
+	if junit, err := os.ReadFile(filepath.Join(l.dir, "report.xml")); err != nil || !strings.Contains(string(junit), "row/wrong") {
+		t.Errorf("the report of the run is %q (%v), want one with its cases", junit, err)
+	}
+
+	// A run that is paused, watched from afar and cancelled.
+	id := strings.TrimSpace(l.must(0, "enqueue", "suites/nightly", "-n", "20000", "--priority", "2"))
+	watch := l.start("watch", id, "--progress", "plain")
+	eventually(t, "the watch tells of results", func() bool { return strings.Contains(watch.errs.String(), "row/wrong") || watch.ended() })
+	watch.signal(os.Interrupt)
+	if code := watch.wait(); code != 130 || !strings.Contains(watch.errs.String(), "evalfarm --server-url "+at+" watch "+id) {
+		t.Errorf("an interrupted watch: exit code %d, want 130 and how to go on\n%s", code, watch.errs.String())
+	}
+	l.must(0, "pause", id)
+	eventually(t, "the run is paused", func() bool { return l.standing(id).State == eval.RunPaused })
+	if out := l.must(0, "resume", id); !strings.Contains(out, id+" goes on; scheduler ") {
+		t.Errorf("resume says %q, want that the run goes on", out)
+	}
+	if out := l.must(0, "cancel", id); !strings.Contains(out, id+" is cancelled; scheduler ") {
+		t.Errorf("cancel says %q, want that the run is cancelled", out)
+	}
+	if out, code := l.run("watch", id, "-q"); code != 4 && code != 1 {
+		t.Errorf("watch of a cancelled run: exit code %d, want 1 or 4\n%s", code, out)
+	}
+	if here, there := s.must(0, "status", id, "--json"), l.must(0, "status", id, "--json"); here != there {
+		t.Errorf("status at the store:\n%s\nover the API:\n%s\nwant the same", here, there)
+	}
+	for _, args := range [][]string{{"show", id, "one", "1"}, {"report", id, "--json"}, {"runs", "--json"}} {
+		if here, there := s.must(0, args...), l.must(0, args...); here != there {
+			t.Errorf("%s at the store:\n%.2000s\nover the API:\n%.2000s\nwant the same", args, here, there)
+		}
+	}
+	out, code := l.run("retry", id, "--only", "unfinished", "--watch", "--progress", "none", "--json", "--budget-time", "1ms")
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Run != id {
+		t.Errorf("retry: exit code %d, %v; want the run's summary\n%s", code, err, out)
+	}
+	stopped(t, append(hands, sched)...)
+	if out, code := l.run("status", id); code != 3 {
+		t.Errorf("a farm that is gone: exit code %d, want 3\n%s", code, out)
+	}
+}
+
+// must runs a command, wants an exit code and gives what it printed.
+func (s *shop) must(want int, args ...string) string {
+	s.t.Helper()
+	out, code := s.run(args...)
+	if code != want {
+		s.t.Fatalf("evalfarm %s: exit code %d, want %d\n%s", strings.Join(args, " "), code, want, out)
+	}
+	return out
+}
+
+// standing is where a run stands.
+func (s *shop) standing(id string) (st state) {
+	s.t.Helper()
+	s.json(&st, 0, "status", id, "--json")
+	return st
+}
