@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/httpapi"
 )
 
 // writes a file below a shop, with its folders.
@@ -110,6 +112,81 @@ func TestFarmOverItsAPI(t *testing.T) {
 	stopped(t, append(hands, sched)...)
 	if out, code := l.run("status", id); code != 3 {
 		t.Errorf("a farm that is gone: exit code %d, want 3\n%s", code, out)
+	}
+}
+
+// What a farm does not do over its API is refused with a sentence, and nothing is
+// started, neither there nor here.
+func TestFarmRefuses(t *testing.T) {
+	s := newShop(t)
+	guest := strings.Fields(s.must(0, "token", "guest", "--scope", "read"))[0]
+	s.file("farm.yaml", farmYAML+"tenants: {ci: {}}\ntokens: {guest: {scope: read, sha256: "+httpapi.HashToken(guest)+"}}\n")
+	sched, at := serve(s, redistest.Start(t))
+	l := laptop(t, at)
+	l.nightly()
+	l.below("suites/own.yaml", "version: 1\nservers:\n  shop: {command: [sh, -c, id]}\ncases:\n  - {id: a, call: x}\n")
+	l.below("suites/slip.yaml", "version: 1\nservers:\n  shop: {registered: acme}\ncases:\n  - {id: a, cal: x}\n")
+	l.below("suites/other.yaml", "version: 1\nservers:\n  shop: {registered: acmee}\ncases:\n  - {id: a, call: x}\n")
+	l.below("more.yaml", "version: 1\nservers:\n  shop: {url: http://127.0.0.1/}\n")
+	l.below("suites/bare.yaml", "version: 1\ncases:\n  - {id: a, server: shop, call: x}\n")
+	for name, tt := range map[string]struct {
+		args []string
+		env  string
+		code int
+		want []string
+	}{
+		"a server of its own": {args: []string{"run", "suites/own.yaml"}, code: 2, want: []string{
+			"--> suites/own.yaml:3:3\n", "   3 |   shop: {command: [sh, -c, id]}\n", "register it in the scheduler's farm.yaml: servers: {shop: …}", "1 error in suites/own.yaml\n",
+		}},
+		"one of the file that completes it":     {args: []string{"enqueue", "suites/bare.yaml", "--with", "more.yaml"}, code: 2, want: []string{"--> more.yaml:3:3\n", "1 error in suites/bare.yaml\n"}},
+		"another registered server":             {args: []string{"enqueue", "suites/other.yaml"}, code: 2, want: []string{"--> suites/other.yaml:3:22\n", `did you mean "acme"?`}},
+		"a slip, before anything is sent":       {args: []string{"enqueue", "suites/slip.yaml"}, env: "EVALFARM_TOKEN=", code: 2, want: []string{"--> suites/slip.yaml:5:13\n", `did you mean "call"?`}},
+		"an unknown tenant":                     {args: []string{"enqueue", "suites/nightly", "--tenant", "cl"}, code: 2, want: []string{`no tenant "cl"`, `did you mean "ci"?`}},
+		"nothing to run":                        {args: []string{"run", "suites/nightly", "--case", "none"}, code: 5, want: []string{"there is nothing to run; it has the cases one, row/right, row/wrong"}},
+		"a run that there is not":               {args: []string{"status", "r-nothing"}, code: 2, want: []string{`no run "r-nothing"`}},
+		"another token":                         {args: []string{"runs"}, env: "EVALFARM_TOKEN=nonsense", code: 2, want: []string{"refuses: this farm wants its token", "EVALFARM_TOKEN"}},
+		"no token":                              {args: []string{"runs"}, env: "EVALFARM_TOKEN=", code: 2, want: []string{"wants a token, and there is none", "set EVALFARM_TOKEN"}},
+		"a token of another scope":              {args: []string{"enqueue", "suites/nightly"}, env: "EVALFARM_TOKEN=" + guest, code: 2, want: []string{"the token guest has the scope read, and this wants run"}},
+		"nobody there":                          {args: []string{"runs", "--server-url", "http://127.0.0.1:1"}, code: 3, want: []string{"reach the farm at http://127.0.0.1:1"}},
+		"no address":                            {args: []string{"runs", "--server-url", "127.0.0.1:1"}, code: 2, want: []string{"is no address of a farm"}},
+		"a command that needs the store":        {args: []string{"judge", "latest"}, code: 2, want: []string{"evalfarm judge needs the farm's store"}},
+		"a flag of what is carried out here":    {args: []string{"run", "suites/nightly", "-j", "4"}, code: 2, want: []string{"--slots is for what is carried out here"}},
+		"a queue of one's own":                  {args: []string{"run", "suites/nightly", "--redis", "redis://h"}, code: 2, want: []string{"--redis is for what is carried out here"}},
+		"a server of the flags":                 {args: []string{"enqueue", "suites/nightly", "--server", "shop=sh"}, code: 2, want: []string{"--server is for what is carried out here"}},
+		"a store and a farm":                    {args: []string{"status", "--store", "x.db"}, code: 2, want: []string{"--store is for what is carried out here"}},
+		"a scheduler that is told of a farm":    {args: []string{"scheduler", "--redis", "redis://h", "--server-url", at}, code: 2, want: []string{"evalfarm scheduler needs the farm's store"}},
+		"a key that was used for another suite": {args: []string{"enqueue", "suites/nightly", "--case", "one", "--idempotency-key", "k"}, code: 2, want: []string{`the idempotency key "k" was used for run `}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := *l
+			of.t = t
+			if strings.Contains(name, "a key") {
+				first := of.must(0, "enqueue", "suites/nightly", "--idempotency-key", "k")
+				if again := of.must(0, "enqueue", "suites/nightly", "--idempotency-key", "k"); again != first {
+					t.Errorf("the same request again made run %s, want %s", again, first)
+				}
+			}
+			if tt.env != "" {
+				of.env = append(slices.Clone(l.env), tt.env)
+			}
+			p := of.start(tt.args...)
+			if code := p.wait(); code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(p.errs.String(), part) {
+					t.Errorf("got\n%s\nwant %q in it", p.errs.String(), part)
+				}
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(l.dir, "home", "evalfarm.db")); err == nil {
+		t.Error("a command made a store of its own")
+	}
+	stopped(t, sched)
+	var runs []eval.Run
+	if s.json(&runs, 0, "runs", "--json"); len(runs) != 1 {
+		t.Errorf("the farm has %d runs, want that of the key", len(runs))
 	}
 }
 

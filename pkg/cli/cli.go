@@ -123,7 +123,7 @@ func (c *command) root() *cobra.Command {
 		c.plan(), c.run(), c.enqueue(), c.follow(), c.pause(), c.resume(), c.retry(), c.cancel(), c.status(),
 		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(), c.schedule(), c.notifications(),
 		c.validate(), c.schema(), c.suites(), c.configure(), c.doctor(),
-		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
+		c.demo(), c.stub(), c.scheduler(), c.worker(), c.makeToken(), c.gc(), c.version(), c.guard(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 	)
 	return root
