@@ -190,6 +190,34 @@ func TestFarmRefuses(t *testing.T) {
 	}
 }
 
+// Who asks again under the same key, at the store too, gets the run that is there.
+func TestEnqueueOnce(t *testing.T) {
+	s := newShop(t)
+	suite := s.file("suite.yaml", manySuite())
+	once := func(args ...string) []string {
+		return append([]string{"enqueue", suite, "--idempotency-key", "k"}, args...)
+	}
+	first := s.must(0, once()...)
+	if again := s.must(0, once()...); again != first {
+		t.Errorf("the same request again made run %s, want %s", again, first)
+	}
+	if other := s.must(0, once("--tenant", "ci")...); other == first {
+		t.Error("another tenant got the run by its key")
+	}
+	for _, more := range [][]string{{"-n", "3"}, {"--seed", "7"}, {"--budget-time", "1h"}, {"--priority", "2"}} {
+		p := s.start(once(more...)...)
+		if code := p.wait(); code != 2 || !strings.Contains(p.errs.String(), "was used for run "+strings.TrimSpace(first)+", which asked for something else") {
+			t.Errorf("%s: exit code %d, want 2 and the run of the key\n%s", more, code, p.errs.String())
+		}
+	}
+	s.file("suite.yaml", strings.Replace(manySuite(), "WRONG_TIER", "OTHER_TIER", 1))
+	s.must(2, once()...)
+	var runs []eval.Run
+	if s.json(&runs, 0, "runs", "--json"); len(runs) != 2 {
+		t.Errorf("there are %d runs, want one of each tenant", len(runs))
+	}
+}
+
 // must runs a command, wants an exit code and gives what it printed.
 func (s *shop) must(want int, args ...string) string {
 	s.t.Helper()

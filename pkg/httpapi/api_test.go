@@ -511,3 +511,41 @@ func TestErrorsTravel(t *testing.T) {
 		t.Errorf("something else there: got %v, want that it is no farm", err)
 	}
 }
+
+// A farm whose scheduler is started anew is waited for by who reads, once it has
+// answered; what is asked for is asked once.
+func TestPatience(t *testing.T) {
+	r := serve(t)
+	run := r.made(r.client(token))
+	flaky := &flaky{next: r.http.Transport}
+	c := httpapi.NewClient(r.url, token, &http.Client{Transport: flaky})
+	flaky.failing = 1
+	if _, err := c.Status(t.Context(), run.ID); err == nil {
+		t.Error("a farm that never answered was waited for")
+	}
+	if _, err := c.Status(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	flaky.failing = 2
+	if _, err := c.Status(t.Context(), run.ID); err != nil || flaky.failing != 0 {
+		t.Errorf("a farm that was away for a moment: %v, want its answer", err)
+	}
+	flaky.failing = 1
+	if _, err := c.Pause(t.Context(), run.ID); err == nil || flaky.failing != 0 {
+		t.Errorf("got %v, want the request to have failed once", err)
+	}
+}
+
+// A flaky transport fails as often as it is told.
+type flaky struct {
+	next    http.RoundTripper
+	failing int
+}
+
+func (f *flaky) RoundTrip(req *http.Request) (*http.Response, error) {
+	if f.failing > 0 {
+		f.failing--
+		return nil, errors.New("connection refused")
+	}
+	return f.next.RoundTrip(req)
+}

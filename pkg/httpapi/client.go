@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob/httpblob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -19,14 +21,27 @@ import (
 )
 
 // A Client reads the runs of a farm and asks for things of them. Its methods are those
-// of the store, where it has such, and so are their errors. It is safe for concurrent
-// use.
+// of the store, where it has such, and so are their errors. A farm that has answered
+// before and cannot be reached now is asked again for a while what it is only to tell:
+// schedulers are started anew. It is safe for concurrent use.
 type Client struct {
 	*httpblob.Client
 	base  string
 	token string
 	http  *http.Client
+	// reached is true when the farm has answered.
+	reached atomic.Bool
 }
+
+const (
+	// patience is how long a farm that is away is asked again.
+	patience = 30 * time.Second
+	// askAgain is the time between two requests then.
+	askAgain = 500 * time.Millisecond
+)
+
+// An awayError says that a farm was not reached.
+type awayError struct{ error }
 
 // NewClient makes a client for the base URL of a farm's API and a token.
 func NewClient(base, token string, c *http.Client) *Client {
@@ -201,7 +216,17 @@ func (c *Client) Retry(ctx context.Context, run string, how Retrying) (Retried, 
 }
 
 func (c *Client) get(ctx context.Context, path string, into any) error {
-	return c.do(ctx, http.MethodGet, path, "", nil, into)
+	for begun := time.Now(); ; {
+		err := c.do(ctx, http.MethodGet, path, "", nil, into)
+		if _, away := errors.AsType[awayError](err); !away || !c.reached.Load() || time.Since(begun) > patience {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(askAgain):
+		}
+	}
 }
 
 func (c *Client) post(ctx context.Context, path, key string, body, into any) error {
@@ -233,18 +258,22 @@ func (c *Client) do(ctx context.Context, method, path, key string, body []byte, 
 		if cause, ok := errors.AsType[*url.Error](err); ok { // it would say the whole address
 			err = cause.Err
 		}
-		return fmt.Errorf("reach the farm at %s: %w", c.base, err)
+		return awayError{fmt.Errorf("reach the farm at %s: %w", c.base, err)}
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("read what the farm at %s answers: %w", c.base, err)
+		return awayError{fmt.Errorf("read what the farm at %s answers: %w", c.base, err)}
 	}
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode >= 300 {
 		p := &Problem{}
 		if media != "application/problem+json" || json.Unmarshal(answer, p) != nil {
-			return fmt.Errorf("what answers at %s is no farm of this version, or something stands before it: %s", c.base, resp.Status)
+			err := fmt.Errorf("what answers at %s is no farm, or something stands before it: %s", c.base, resp.Status)
+			if resp.StatusCode >= http.StatusBadGateway && resp.StatusCode <= http.StatusGatewayTimeout {
+				return awayError{err} // so says a proxy
+			}
+			return err
 		}
 		p.Status = resp.StatusCode
 		return p.err()
@@ -252,6 +281,7 @@ func (c *Client) do(ctx context.Context, method, path, key string, body []byte, 
 	if media != "application/json" {
 		return fmt.Errorf("what answers at %s is no farm: it sent %q", c.base, media)
 	}
+	c.reached.Store(true)
 	if err := json.Unmarshal(answer, into); err != nil {
 		return fmt.Errorf("read what the farm at %s answers: %w", c.base, err)
 	}
