@@ -61,6 +61,7 @@ var rooms = map[string]string{
 	"github.com/wneessen/go-mail":                "pkg/notify",
 	"github.com/emersion/":                       "", // tests only
 	"github.com/standard-webhooks/":              "", // tests only
+	"github.com/getkin/kin-openapi":              "", // tests only
 	"github.com/spf13/cobra":                     "pkg/cli internal/chaos",
 	"charm.land/":                                "pkg/cli internal/chaos",
 	"golang.org/x/term":                          "pkg/cli internal/chaos",
@@ -75,6 +76,7 @@ var testRooms = map[string]string{
 	"github.com/pressly/goose":              "pkg/store/sqlitestore",
 	"github.com/emersion/":                  "pkg/notify",
 	"github.com/standard-webhooks/":         "pkg/notify pkg/cli",
+	"github.com/getkin/kin-openapi":         "pkg/httpapi",
 }
 
 func TestFloorPlan(t *testing.T) {

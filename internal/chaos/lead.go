@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/evalfarm/evalfarm/pkg/app"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -19,7 +19,7 @@ func TwoLeaders() Fault {
 		return ""
 	}, befall: func(ctx context.Context, f *Farm, s Step) error {
 		for ctx.Err() == nil {
-			l, err := app.Leader(ctx, f.store)
+			l, err := f.store.Lease(ctx, scheduler.LeaderLease)
 			if err == nil {
 				err = f.store.ReleaseLease(ctx, l.Name, l.Holder)
 			}

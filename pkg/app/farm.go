@@ -31,8 +31,8 @@ type SchedulerConfig struct {
 	Config
 	// Listener serves the API.
 	Listener net.Listener
-	// Token that workers must show.
-	Token string
+	// API is what it serves and to whom. What depends on the farm is filled in.
+	API httpapi.Options
 	// Keep is how long done runs are kept. Zero means for ever.
 	Keep time.Duration
 	// Done is told the summary of each run, one after the other.
@@ -92,9 +92,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 		g.Go(func() error { return collect(base, s, c.Keep, c.logger()) })
 	}
 	g.Go(func() error {
-		return serve(base, c.Listener, httpapi.New(httpapi.Options{
-			Farm: farm, Token: c.Token, Blobs: s, Logger: c.logger(),
-		}))
+		return serve(base, c.Listener, c.handler(c.API, s, q.trials.Lease()))
 	})
 	g.Go(func() error {
 		defer stop()
@@ -130,6 +128,13 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	default:
 		return err
 	}
+}
+
+// handler is the API of the farm of a store.
+func (c Config) handler(o httpapi.Options, s store.Store, lease time.Duration) http.Handler {
+	o.Farm = httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: lease}
+	o.Store, o.Logger = s, c.logger()
+	return httpapi.New(o)
 }
 
 // serve serves HTTP until ctx ends.

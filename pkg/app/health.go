@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
 
@@ -38,14 +37,6 @@ func (h *health) ready(context.Context) error {
 		if err := hand.Ready(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// answers is nil if the store does.
-func answers(ctx context.Context, s store.Store) error {
-	if _, err := Leader(ctx, s); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return errors.New("the store does not answer") // whoever asks shows no token
 	}
 	return nil
 }

@@ -5,16 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
-
-// leaderLease is the name of the lease of the scheduler that leads a farm.
-const leaderLease = "leader"
-
-// Leader tells which scheduler leads the farm of a store, or store.ErrNotFound.
-func Leader(ctx context.Context, s store.Leases) (store.Lease, error) {
-	return s.Lease(ctx, leaderLease)
-}
 
 // A candidate wants to lead, as one of several.
 type candidate struct {
@@ -59,7 +52,7 @@ func (c *candidate) ask(ctx context.Context) (until time.Time, holder string) {
 	until = time.Now().Add(c.term)
 	asking, cancel := context.WithTimeout(ctx, c.term/3)
 	defer cancel()
-	l, err := c.leases.AcquireLease(asking, leaderLease, c.holder, c.term)
+	l, err := c.leases.AcquireLease(asking, scheduler.LeaderLease, c.holder, c.term)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.log.WarnContext(ctx, "ask for the lead", "error", err)
@@ -113,7 +106,7 @@ func (c *candidate) reign(ctx context.Context, until time.Time, do func(context.
 func (c *candidate) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.term/3)
 	defer cancel()
-	if err := c.leases.ReleaseLease(ctx, leaderLease, c.holder); err != nil {
+	if err := c.leases.ReleaseLease(ctx, scheduler.LeaderLease, c.holder); err != nil {
 		c.log.WarnContext(ctx, "release the lead", "error", err)
 	}
 }

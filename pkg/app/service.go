@@ -23,8 +23,8 @@ type ServiceConfig struct {
 	Config
 	// Listener serves the API.
 	Listener net.Listener
-	// Token that workers must show.
-	Token string
+	// API is what it serves and to whom. What depends on the farm is filled in.
+	API httpapi.Options
 	// Term is how long the farm waits for a leader that is silent. Zero means 15 s.
 	Term time.Duration
 	// Led is told who leads from now on, and whether that is this process; Done what
@@ -59,11 +59,7 @@ func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
 	g, base := errgroup.WithContext(ctx)
 	g.Go(func() error { return settled(base, b.Run(base)) })
 	g.Go(func() error {
-		api := httpapi.New(httpapi.Options{
-			Farm:  httpblob.Farm{ID: s.ID(), Version: c.Version, Lease: newQueues(c.Config, b, s.ID()).trials.Lease()},
-			Token: c.Token, Blobs: s, Logger: c.logger(),
-		})
-		return serve(base, c.Listener, httpapi.Probe{Ready: func(ctx context.Context) error { return answers(ctx, s) }}.Over(api))
+		return serve(base, c.Listener, c.handler(c.API, s, newQueues(c.Config, b, s.ID()).trials.Lease()))
 	})
 	g.Go(func() error {
 		candidate.run(base, func(ctx context.Context) error { return c.lead(ctx, s, b, gate) })

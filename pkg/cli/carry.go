@@ -195,7 +195,7 @@ func cancelAtFail(ctx context.Context, s store.Store, run eval.Run, next func(st
 }
 
 // conclude prints what a run came to and turns its verdict into an exit code.
-func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s store.Store, summary eval.Summary) error {
+func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s reader, summary eval.Summary) error {
 	if !slices.ContainsFunc(outputs, func(o output) bool { return o.path == "-" }) {
 		show := report.Terminal
 		if quiet {
@@ -272,7 +272,7 @@ func parseOutputs(flags []string, json bool) ([]output, error) {
 	return outs, nil
 }
 
-func (c *command) write(ctx context.Context, o output, s store.Store, summary eval.Summary) (err error) {
+func (c *command) write(ctx context.Context, o output, s reader, summary eval.Summary) (err error) {
 	d, err := document(ctx, s, summary)
 	if err != nil {
 		return fmt.Errorf("write %s report: %w", o.name, err)
@@ -293,7 +293,7 @@ func (c *command) write(ctx context.Context, o output, s store.Store, summary ev
 }
 
 // document is all that a report may be made from.
-func document(ctx context.Context, s store.Store, summary eval.Summary) (report.Document, error) {
+func document(ctx context.Context, s reader, summary eval.Summary) (report.Document, error) {
 	run, err := s.Run(ctx, summary.Run)
 	if err != nil {
 		return report.Document{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -76,9 +77,8 @@ type command struct {
 	loaded *loadedFarm
 	// warned is true when variables that mean nothing have been told of.
 	warned bool
-	// confirmFrom is the cost in micro-dollars from which the operator wants a run to
-	// be confirmed; 0 is never.
-	confirmFrom int64
+	// serverURL is the address of the farm that the command uses; empty for the store.
+	serverURL string
 	// restore gives the terminal back as it was, for an end in a hurry.
 	restore atomic.Pointer[func()]
 }
@@ -100,7 +100,13 @@ func (c *command) root() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		switch c.color {
 		case "auto", "always", "never":
-			return c.settle(cmd)
+			if err := c.settle(cmd); err != nil {
+				return err
+			}
+			if aloof(cmd) {
+				return nil
+			}
+			return c.travels(cmd)
 		default:
 			return usage("", "--color=%s: want auto, always or never", c.color)
 		}
@@ -109,6 +115,7 @@ func (c *command) root() *cobra.Command {
 	flags.StringVar(&c.color, "color", "auto", "colour: auto, always or never")
 	flags.StringVar(&c.farmFile, "config", "", "the farm `FILE` (default: $EVALFARM_CONFIG, else farm.yaml here or in the state folder)")
 	flags.StringVar(&c.store, "store", "", "keep runs and their results in this SQLite file or PostgreSQL database, as a path or a postgres:// `URL` (default: evalfarm.db in the state folder)")
+	flags.StringVar(&c.serverURL, "server-url", "", "use the farm whose API is at this `URL` instead of a store; the token comes from EVALFARM_TOKEN")
 	flags.StringVar(&c.log.level, "log-level", "error", "least `LEVEL` of what is logged to standard error: debug, info, warn or error")
 	flags.StringVar(&c.log.format, "log-format", "text", "`FORM` of the log: text or json")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error, as --log-level debug")
@@ -116,7 +123,7 @@ func (c *command) root() *cobra.Command {
 		c.plan(), c.run(), c.enqueue(), c.follow(), c.pause(), c.resume(), c.retry(), c.cancel(), c.status(),
 		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(), c.schedule(), c.notifications(),
 		c.validate(), c.schema(), c.suites(), c.configure(), c.doctor(), c.health(),
-		c.demo(), c.stub(), c.scheduler(), c.worker(), c.gc(), c.version(), c.guard(),
+		c.demo(), c.stub(), c.scheduler(), c.worker(), c.makeToken(), c.gc(), c.version(), c.guard(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
 	)
 	return root
@@ -160,10 +167,21 @@ func (c *command) explain(ctx context.Context, err error) eval.ExitCode {
 		return code
 	}
 	fmt.Fprintf(c.env.Stderr, "error: %s\n", report.Line(err.Error(), 2000))
-	if u, ok := errors.AsType[*usageError](err); ok && u.hint != "" {
-		fmt.Fprintf(c.env.Stderr, "  %s\n", u.hint)
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(c.env.Stderr, "  %s\n", report.Line(hint, 2000))
 	}
 	return code
+}
+
+// hintOf is what to do about an error; empty if nothing is known.
+func hintOf(err error) string {
+	if u, ok := errors.AsType[*usageError](err); ok {
+		return u.hint
+	}
+	if r, ok := errors.AsType[*scheduler.RefusedError](err); ok {
+		return r.Hint
+	}
+	return ""
 }
 
 // logger logs to standard error what is at least of the level that was asked for.

@@ -88,7 +88,7 @@ The flags of scheduler and worker can be given too, to see what would hold.`,
 
 // everywhere says whether all commands have the flag of a setting.
 func everywhere(s farmfile.Setting) bool {
-	return s.Name == "config" || s.Name == "store" || strings.HasPrefix(s.Name, "log.")
+	return s.Name == "config" || s.Name == "store" || s.Name == "server_url" || strings.HasPrefix(s.Name, "log.")
 }
 
 // An explained setting is what holds, who said so, and what it goes before.

@@ -18,33 +18,36 @@ func (c *command) enqueue() *cobra.Command {
 	var load loading
 	var sel selecting
 	var tell announcing
-	var baseline, tenant string
-	var priority int
+	var ask ordering
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "enqueue SUITE",
 		Short: "Leave a run of a suite to the farm",
 		Long: `Put a run of a suite into the store, where the farm's schedulers find it, print
 its id and return. They are those of evalfarm scheduler --redis URL with the same
-store. evalfarm watch RUN follows the run.`,
+store, or, with --server-url, of the farm there, to which the suite is sent with
+its files. evalfarm watch RUN follows the run.`,
 		Example: `  evalfarm enqueue suites/nightly --tenant ci --priority 2
   evalfarm watch $(evalfarm enqueue suites/quickstart)`,
 		Args: args(1, 1, "one suite"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if priority < 1 {
-				return usage("1 is usual, 2 has twice its share", "--priority wants a positive number")
+			if err := ask.check(); err != nil {
+				return err
+			}
+			if c.serverURL != "" {
+				return c.send(ctx, args[0], load, sel, ask, func(_ desk, run eval.Run) error { return c.printEnqueued(run, asJSON) })
 			}
 			request, err := c.prepare(ctx, args[0], load, sel)
 			if err != nil {
 				return err
 			}
-			if err := c.knownTenant(tenant); err != nil {
+			if err := c.knownTenant(ask.tenant); err != nil {
 				return err
 			}
-			request.Priority, request.Tenant, request.Carrier = priority, tenant, eval.CarrierService
+			ask.put(&request, sel.seed)
 			return c.withStore(ctx, func(s store.Store) error {
-				if err := c.attach(ctx, s, &request.Suite.Suite, baseline); err != nil {
+				if err := c.attach(ctx, s, &request.Suite.Suite, ask.baseline); err != nil {
 					return err
 				}
 				tell.silent = asJSON
@@ -52,29 +55,61 @@ store. evalfarm watch RUN follows the run.`,
 				if err != nil {
 					return err
 				}
-				run, err := scheduler.Create(ctx, s, planned[0])
+				run, err := scheduler.CreateOnce(ctx, s, planned[0])
 				if err != nil {
 					return explainEmpty(err, request.Suite)
 				}
-				if asJSON {
-					enc := json.NewEncoder(c.env.Stdout)
-					enc.SetIndent("", "  ")
-					return enc.Encode(run)
-				}
-				c.print("%s\n", run.ID)
-				return nil
+				return c.printEnqueued(run, asJSON)
 			})
 		},
 	}
 	load.add(cmd)
 	sel.add(cmd)
 	tell.add(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
-	flags.IntVar(&priority, "priority", 1, "weigh the run by `N` against others of its tenant")
-	flags.StringVar(&tenant, "tenant", "", "the `NAME` on whose account the run is: tenants share the farm evenly, or as farm.yaml says")
-	flags.BoolVar(&asJSON, "json", false, "print the run as one JSON document")
+	ask.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the run as one JSON document")
 	return cmd
+}
+
+// printEnqueued prints a run that was left to the farm.
+func (c *command) printEnqueued(run eval.Run, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(c.env.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(run)
+	}
+	c.print("%s\n", run.ID)
+	return nil
+}
+
+// ordering holds the flags of a run that is left to the farm.
+type ordering struct {
+	baseline, tenant, key string
+	priority              int
+}
+
+func (f *ordering) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
+	flags.IntVar(&f.priority, "priority", 1, "weigh the run by `N` against others of its tenant")
+	flags.StringVar(&f.tenant, "tenant", "", "the `NAME` on whose account the run is: tenants share the farm evenly, or as farm.yaml says")
+	flags.StringVar(&f.key, "idempotency-key", "", "make one run of the tenant's requests with this `KEY`, however often they are made")
+}
+
+func (f *ordering) check() error {
+	if f.priority < 1 {
+		return usage("1 is usual, 2 has twice its share", "--priority wants a positive number")
+	}
+	return nil
+}
+
+// put makes a request one for the farm. seed is the one that was asked for; 0 is any.
+func (f *ordering) put(r *scheduler.Request, seed uint64) {
+	r.Priority, r.Tenant, r.Carrier, r.Key = f.priority, f.tenant, eval.CarrierService, f.key
+	r.Asked = ""
+	if f.key != "" {
+		r.Asked = scheduler.Asked(*r, seed, f.baseline)
+	}
 }
 
 // knownTenant refuses a name that is none, and one that the farm file does not know if

@@ -51,6 +51,12 @@ func exitCode(err error) eval.ExitCode {
 	if _, ok := errors.AsType[*scheduler.BudgetError](err); ok {
 		return eval.ExitUsage
 	}
+	if _, ok := errors.AsType[*scheduler.RefusedError](err); ok {
+		return eval.ExitUsage
+	}
+	if _, ok := errors.AsType[*scheduler.KeyError](err); ok {
+		return eval.ExitUsage
+	}
 	switch {
 	case errors.Is(err, scheduler.ErrEmpty):
 		return eval.ExitEmpty

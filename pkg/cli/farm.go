@@ -123,10 +123,9 @@ func (f *ceiling) budget() (eval.Budget, error) {
 	return eval.Budget{MicroUSD: int64(f.usd), Tokens: f.tokens, Time: f.time}, nil
 }
 
-// takeUp gives a run or a grading that is to go on the caps under which it does: the
-// budget of the flags in place of its own, and the day's cap of the farm file that
-// is in force now. What it has spent already counts. how is the grading that is to
-// come; nil, if trials are to run.
+// takeUp gives a run or a grading that is to go on the caps under which it does, as
+// [scheduler.TakeUp]: the budget of the flags, and the day's cap of the farm file. how
+// is the grading that is to come; nil, if trials are to run.
 func (c *command) takeUp(ctx context.Context, s store.Store, run eval.Run, f ceiling, how *eval.Grading) (eval.Run, error) {
 	more, err := f.budget()
 	if err != nil {
@@ -136,22 +135,11 @@ func (c *command) takeUp(ctx context.Context, s store.Store, run eval.Run, f cei
 	if err != nil {
 		return run, err
 	}
-	of := run
-	if run.Parent != "" {
-		if of, err = s.Run(ctx, run.Parent); err != nil {
-			return run, err
-		}
+	of := cmp.Or(run.Parent, run.ID)
+	if owner, held := app.Locked(c.env.Home(), of); held { // it goes on under the caps that it has
+		return run, locked(&app.LockedError{Run: of, Owner: owner})
 	}
-	if owner, held := app.Locked(c.env.Home(), of.ID); held { // it goes on under the caps that it has
-		return run, locked(&app.LockedError{Run: of.ID, Owner: owner})
-	}
-	if more.Time > 0 { // the time of a run counts from its beginning, that of the flag from now
-		more.Time += (time.Since(of.Created) + time.Second).Truncate(time.Second)
-	}
-	if err := scheduler.Raise(ctx, s, run, of.Budget.Over(more), day, how); err != nil {
-		return run, err
-	}
-	return s.Run(ctx, run.ID)
+	return scheduler.TakeUp(ctx, s, run, more, day, how)
 }
 
 // dollars is a flag of money, in micro-dollars.

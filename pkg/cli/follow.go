@@ -11,6 +11,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -28,18 +29,19 @@ defaults to the latest.`,
 			if err := f.check(c); err != nil {
 				return err
 			}
-			return c.withRun(ctx, args, func(s store.Store, run eval.Run) error {
+			return c.withDesk(ctx, args, func(d desk, run eval.Run) error {
 				if run.Parent != "" {
 					var err error
-					if run, err = s.Run(ctx, run.Parent); err != nil {
+					if run, err = d.Run(ctx, run.Parent); err != nil {
 						return err
 					}
 				}
-				_, held := app.Locked(c.env.Home(), run.ID)
-				if run.State != eval.RunDone && run.Carrier != eval.CarrierService && !held {
-					return usage("evalfarm resume "+run.ID, "no process of this machine carries run %s out", run.ID)
+				if _, local := d.(here); local && run.State != eval.RunDone && run.Carrier != eval.CarrierService {
+					if _, held := app.Locked(c.env.Home(), run.ID); !held {
+						return usage("evalfarm resume "+run.ID, "no process of this machine carries run %s out", run.ID)
+					}
 				}
-				return c.followRun(ctx, &f, s, run)
+				return c.followRun(ctx, &f, d, run)
 			})
 		},
 	}
@@ -54,18 +56,14 @@ func addWatch(cmd *cobra.Command, watch *bool) {
 
 // leave leaves a run to the farm whose it is, and says what becomes of it; or it
 // follows the run to its end.
-func (c *command) leave(ctx context.Context, f *showing, watch bool, s store.Store, run eval.Run, becomes string) error {
-	if watch {
-		return c.followRun(ctx, f, s, run)
-	}
-	leader, err := app.Leader(ctx, s)
+func (c *command) leave(ctx context.Context, f *showing, watch bool, d desk, st runStatus, becomes string) error {
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		c.print("%s %s once a scheduler leads the farm\n", run.ID, becomes)
-	case err != nil:
-		return err
+	case watch:
+		return c.followRun(ctx, f, d, st.Run)
+	case st.Leader == "":
+		c.print("%s %s once a scheduler leads the farm\n", st.ID, becomes)
 	default:
-		c.print("%s %s; scheduler %s has it\n", run.ID, becomes, leader.Holder)
+		c.print("%s %s; scheduler %s has it\n", st.ID, becomes, report.Line(st.Leader, 100))
 	}
 	return nil
 }
@@ -75,35 +73,35 @@ const followEvery = 500 * time.Millisecond
 
 // followRun shows the progress of a run that others carry out, by what the store
 // says, until it is done, and prints its report.
-func (c *command) followRun(ctx context.Context, f *showing, s store.Store, run eval.Run) error {
+func (c *command) followRun(ctx context.Context, f *showing, d desk, run eval.Run) error {
 	if run.State == eval.RunDone {
-		return c.concludeStored(ctx, f, s, run)
+		return c.concludeStored(ctx, f, d, run)
 	}
-	if _, err := app.Leader(ctx, s); errors.Is(err, store.ErrNotFound) && run.Carrier == eval.CarrierService {
+	if st, err := d.Status(ctx, run); err == nil && st.Leader == "" && run.Carrier == eval.CarrierService {
 		fmt.Fprintln(c.env.Stderr, "no scheduler leads the farm now; the run waits for one: evalfarm scheduler --redis URL")
 	}
 	// What happened before is not told again.
 	news := &news{run: run.ID}
-	if _, err := news.read(ctx, s); err != nil {
+	if _, err := news.read(ctx, d); err != nil {
 		return err
 	}
-	w, err := c.watchOver(ctx, f, "farm", "the run goes on without us; watch it again: evalfarm watch "+run.ID, s, run)
+	w, err := c.watchOver(ctx, f, "farm", "the run goes on without us; watch it again: evalfarm "+c.again()+"watch "+run.ID, d, run)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	w.afar = true
 	w.mu.Unlock()
-	run, err = w.follow(ctx, s, news)
+	run, err = w.follow(ctx, d, news)
 	w.stop()
 	if err != nil {
 		return err
 	}
-	return c.concludeStored(ctx, f, s, run)
+	return c.concludeStored(ctx, f, d, run)
 }
 
 // follow tells what happens to a run until it is done.
-func (w *watching) follow(ctx context.Context, s store.Store, news *news) (eval.Run, error) {
+func (w *watching) follow(ctx context.Context, s reader, news *news) (eval.Run, error) {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
 	for {
@@ -140,7 +138,7 @@ func (w *watching) follow(ctx context.Context, s store.Store, news *news) (eval.
 }
 
 // tell shows the result that an event is of, if it still stands.
-func (w *watching) tell(ctx context.Context, s store.Store, e eval.Event) error {
+func (w *watching) tell(ctx context.Context, s reader, e eval.Event) error {
 	w.mu.Lock()
 	cell, repeat, err := w.order.At(e.Ordinal)
 	w.mu.Unlock()
@@ -172,7 +170,7 @@ type news struct {
 }
 
 // read gives the results since the last time.
-func (n *news) read(ctx context.Context, s store.Store) ([]eval.Event, error) {
+func (n *news) read(ctx context.Context, s reader) ([]eval.Event, error) {
 	const page = 1000
 	var results []eval.Event
 	for {

@@ -20,6 +20,9 @@ type loading struct {
 	with    string
 	servers []string
 	set     []string
+	// asked collects the variables of the environment that a suite refers to, if it is
+	// to be sent to a farm.
+	asked map[string]string
 }
 
 func (f *loading) add(cmd *cobra.Command) {
@@ -43,7 +46,17 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if farm != nil {
+	switch {
+	case f.asked != nil: // what is registered is known there
+		o.AnyRegistered = true
+		o.LookupEnv = func(name string) (string, bool) {
+			value, ok := c.env.Lookup(name)
+			if ok {
+				f.asked[name] = value
+			}
+			return value, ok
+		}
+	case farm != nil:
 		o.Registered = farm.Servers
 	}
 	if f.with != "" {

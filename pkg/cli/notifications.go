@@ -239,7 +239,7 @@ func (c *command) tellLocal(ctx context.Context, conf app.Config, s store.Store,
 }
 
 // printUnsent lists the notices of a run that were not sent.
-func (c *command) printUnsent(ctx context.Context, s store.Store, run string) error {
+func (c *command) printUnsent(ctx context.Context, s reader, run string) error {
 	ns, err := s.Notices(ctx, run, 0)
 	if err != nil {
 		return err

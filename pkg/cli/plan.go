@@ -167,7 +167,11 @@ func (c *command) announce(ctx context.Context, s store.Store, how announcing, r
 			fmt.Fprintln(c.env.Stderr, planLine(f))
 		}
 	}
-	question := confirmation(fs, c.confirmFrom)
+	from, err := c.microUSD("confirm_usd")
+	if err != nil {
+		return nil, err
+	}
+	question := confirmation(fs, from)
 	if question == "" || how.yes || !c.interactive() {
 		return out, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 // resolveRun finds a run by its id, a unique prefix of it, "latest", or
 // "latest~N" for the N-th before the latest.
-func resolveRun(ctx context.Context, s store.Store, ref string) (eval.Run, error) {
+func resolveRun(ctx context.Context, s reader, ref string) (eval.Run, error) {
 	back, isLatest := strings.CutPrefix(ref, "latest")
 	if isLatest {
 		n := 0

@@ -10,7 +10,6 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
-	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 func (c *command) report() *cobra.Command {
@@ -25,7 +24,7 @@ func (c *command) report() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
+			return c.withDesk(cmd.Context(), args, func(s desk, run eval.Run) error {
 				summary, err := loadSummary(cmd.Context(), s, run)
 				if err != nil {
 					return err
@@ -45,7 +44,7 @@ func (c *command) report() *cobra.Command {
 
 // loadSummary gives the stored summary of a done run, or makes one of a run as
 // it stands.
-func loadSummary(ctx context.Context, s store.Store, run eval.Run) (eval.Summary, error) {
+func loadSummary(ctx context.Context, s reader, run eval.Run) (eval.Summary, error) {
 	if run.State != eval.RunDone {
 		return scheduler.Summarize(ctx, s, run)
 	}

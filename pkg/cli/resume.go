@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/evalfarm/evalfarm/pkg/app"
-	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
-	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 func (c *command) resume() *cobra.Command {
@@ -25,32 +21,28 @@ A run that is paused goes on. One that is a farm's goes on there, and the comman
 returns at once; --watch follows it to its end.`,
 		Args: args(1, 1, "one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
-				run, err := whole(cmd.Context(), s, run)
+			return c.withDesk(cmd.Context(), args, func(d desk, run eval.Run) error {
+				st, err := d.Resume(cmd.Context(), run)
 				if err != nil {
 					return err
 				}
-				if run.State == eval.RunDone {
-					return c.concludeStored(cmd.Context(), &f.showing, s, run)
-				}
 				paused := run.Control == eval.ControlPause
-				if paused {
-					if err := s.SetControl(cmd.Context(), run.ID, eval.ControlRun); err != nil {
-						return fmt.Errorf("resume run %s: %w", run.ID, err)
-					}
-				}
-				_, held := app.Locked(c.env.Home(), run.ID)
+				local, ok := d.(here)
 				switch {
-				case run.Carrier == eval.CarrierService:
-					return c.leave(cmd.Context(), &f.showing, watch, s, run, "goes on")
-				case paused && held:
-					c.print("%s goes on\n", run.ID)
+				case st.State == eval.RunDone:
+					return c.concludeStored(cmd.Context(), &f.showing, d, st.Run)
+				case st.Carrier == eval.CarrierService:
+					return c.leave(cmd.Context(), &f.showing, watch, d, st, "goes on")
+				case paused && st.Owner != nil:
+					c.print("%s goes on\n", st.ID)
 					return nil
+				case !ok:
+					return usage("", "run %s is carried out by a process, and not by the farm", st.ID)
 				}
-				if run, err = c.takeUp(cmd.Context(), s, run, ceiling{}, nil); err != nil {
+				if run, err = c.takeUp(cmd.Context(), local.Store, st.Run, ceiling{}, nil); err != nil {
 					return err
 				}
-				return c.carryOut(cmd.Context(), &f, s, run)
+				return c.carryOut(cmd.Context(), &f, local.Store, run)
 			})
 		},
 	}
@@ -60,28 +52,8 @@ returns at once; --watch follows it to its end.`,
 	return cmd
 }
 
-// whole is what there is to go on with: a grading that was interrupted, or else
-// the run that it belongs to.
-func whole(ctx context.Context, s store.Store, run eval.Run) (eval.Run, error) {
-	if run.Parent == "" {
-		return run, nil
-	}
-	of, err := s.Run(ctx, run.Parent)
-	if err != nil || of.State != eval.RunDone || run.State == eval.RunDone {
-		return of, err
-	}
-	var snap eval.Snapshot
-	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
-		return run, err
-	}
-	if g := snap.Grading; g != nil && g.By != "" {
-		return run, usage("start another one; what was scored before the last complete one counts", "the grading %s was %s's and cannot be gone on with", run.ID, g.By)
-	}
-	return run, nil
-}
-
 // concludeStored prints what a done run came to, with its code.
-func (c *command) concludeStored(ctx context.Context, f *showing, s store.Store, run eval.Run) error {
+func (c *command) concludeStored(ctx context.Context, f *showing, s reader, run eval.Run) error {
 	outputs, err := parseOutputs(f.outputs, f.json)
 	if err != nil {
 		return err

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
-	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 func (c *command) retry() *cobra.Command {
@@ -35,37 +32,21 @@ A run that is a farm's is tried again there, and the command returns at once;
 			if err != nil {
 				return err
 			}
-			return c.withRun(cmd.Context(), args, func(s store.Store, run eval.Run) error {
-				if run.Parent != "" {
-					return usage("evalfarm judge "+run.Parent, "%s is a grading, which is never changed", run.ID)
-				}
-				if owner, held := app.Locked(c.env.Home(), run.ID); held {
-					return &app.LockedError{Run: run.ID, Owner: owner}
-				}
-				if run.State == eval.RunFinalizing && run.Carrier == eval.CarrierService {
-					return usage("", "run %s is being ended right now; try again in a moment", run.ID)
-				}
-				if due, err := dueForRetry(cmd.Context(), s, run, verdicts); err != nil {
+			return c.withDesk(cmd.Context(), args, func(d desk, run eval.Run) error {
+				due, st, err := d.Retry(cmd.Context(), run, retrying{verdicts, more})
+				switch {
+				case err != nil:
 					return err
-				} else if due == 0 {
+				case due == 0:
 					fmt.Fprintf(c.env.Stderr, "nothing of %s to try again\n", run.ID)
-					return c.concludeStored(cmd.Context(), &f.showing, s, run)
+					return c.concludeStored(cmd.Context(), &f.showing, d, run)
 				}
-				if run, err = c.takeUp(cmd.Context(), s, run, more, nil); err != nil {
-					return err
+				fmt.Fprintf(c.env.Stderr, "%s of %s to try again\n", plural(due, "trial"), run.ID)
+				local, ok := d.(here)
+				if !ok || st.Carrier == eval.CarrierService {
+					return c.leave(cmd.Context(), &f.showing, watch, d, st, "goes on")
 				}
-				n, err := s.Retry(cmd.Context(), run.ID, verdicts)
-				if err != nil {
-					return fmt.Errorf("retry run %s: %w", run.ID, err)
-				}
-				if run, err = s.Run(cmd.Context(), run.ID); err != nil {
-					return err
-				}
-				fmt.Fprintf(c.env.Stderr, "%s of %s to try again\n", plural(n+run.Trials-run.Cursor, "trial"), run.ID)
-				if run.Carrier == eval.CarrierService {
-					return c.leave(cmd.Context(), &f.showing, watch, s, run, "goes on")
-				}
-				return c.carryOut(cmd.Context(), &f, s, run)
+				return c.carryOut(cmd.Context(), &f, local.Store, st.Run)
 			})
 		},
 	}
@@ -75,23 +56,6 @@ A run that is a farm's is tried again there, and the command returns at once;
 	addWatch(cmd, &watch)
 	cmd.Flags().StringSliceVar(&only, "only", []string{"error", "unfinished"}, "which `VERDICTS` to try again")
 	return cmd
-}
-
-// dueForRetry counts the trials that a retry would run. Unfinished ones are those
-// of the plan without a result.
-func dueForRetry(ctx context.Context, s store.Store, run eval.Run, vs []eval.Verdict) (int, error) {
-	counts, err := s.Counts(ctx, run.ID)
-	if err != nil {
-		return 0, err
-	}
-	due := 0
-	for _, v := range vs {
-		due += counts.Of(v)
-		if v == eval.Unfinished {
-			due += run.Trials - counts.Total()
-		}
-	}
-	return due, nil
 }
 
 func retryable(names []string) ([]eval.Verdict, error) {

@@ -31,7 +31,8 @@ func (c *command) run() *cobra.Command {
 		Use:   "run SUITE",
 		Short: "Run a suite here and print its verdict",
 		Long: `Run a suite with the whole farm in this process, print its verdict and leave
-the results in the store.
+the results in the store. With --server-url, leave it to the farm there, and
+follow it to its end.
 
 SUITE is a suite file, a folder with a suite.yaml, a golden JSON file, or the
 name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
@@ -41,6 +42,14 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 		Args: args(1, 1, "one suite"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if c.serverURL != "" {
+				if err := f.showing.check(c); err != nil {
+					return err
+				}
+				return c.send(ctx, args[0], load, sel, ordering{baseline: baseline}, func(d desk, run eval.Run) error {
+					return c.followRun(ctx, &f.showing, d, run)
+				})
+			}
 			request, err := c.prepare(ctx, args[0], load, sel)
 			if err != nil {
 				return err
@@ -136,20 +145,22 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	if err := c.executable(loaded); err != nil {
 		return scheduler.Request{}, err
 	}
-	request, err := c.request(ctx, loaded, sel)
-	if err == nil {
-		c.fewRepeats(request)
+	request, err := c.request(loaded, sel)
+	if err != nil {
+		return request, err
 	}
-	return request, err
+	request.Git = gitState(ctx, loaded.Dir)
+	c.fewRepeats(&loaded.Suite, request.Selection)
+	return request, nil
 }
 
 // fewRepeats warns of a run that has fewer repeats than its suite asks for.
-func (c *command) fewRepeats(r scheduler.Request) {
-	matrix, err := suite.Expand(&r.Suite.Suite, r.Selection)
+func (c *command) fewRepeats(of *eval.Suite, sel suite.Selection) {
+	matrix, err := suite.Expand(of, sel)
 	if err != nil {
 		return // creating the run says so
 	}
-	if few := matrix.FewRepeats(&r.Suite.Suite); few != "" {
+	if few := matrix.FewRepeats(of); few != "" {
 		fmt.Fprintf(c.env.Stderr, "warning: %s\n", few)
 	}
 }
@@ -174,26 +185,35 @@ func (f *selecting) add(cmd *cobra.Command) {
 	f.ceiling.add(cmd)
 }
 
-// request makes a run's request of a loaded suite and the flags.
-func (c *command) request(ctx context.Context, loaded *suite.Loaded, f selecting) (scheduler.Request, error) {
+// selection is what the flags narrow a loaded suite to.
+func (f *selecting) selection(of eval.Suite) (suite.Selection, error) {
 	if f.repeats < 0 || f.attempts < 1 {
-		return scheduler.Request{}, usage("", "--repeats and --attempts want a positive number")
+		return suite.Selection{}, usage("", "--repeats and --attempts want a positive number")
 	}
 	sel := suite.Selection{Cases: f.cases, Tags: f.tags, Repeats: f.repeats, Axes: map[string][]string{}}
 	for _, glob := range f.cases {
 		if _, err := filepath.Match(glob, ""); err != nil {
-			return scheduler.Request{}, usage("", "--case %s: %s", glob, err)
+			return sel, usage("", "--case %s: %s", glob, err)
 		}
 	}
 	for _, kv := range f.axes {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok {
-			return scheduler.Request{}, usage("", "--axis %s: want NAME=VALUE", kv)
+			return sel, usage("", "--axis %s: want NAME=VALUE", kv)
 		}
-		if err := knownPoint(loaded.Suite, name, value); err != nil {
-			return scheduler.Request{}, err
+		if err := knownPoint(of, name, value); err != nil {
+			return sel, err
 		}
 		sel.Axes[name] = append(sel.Axes[name], value)
+	}
+	return sel, nil
+}
+
+// request makes a run's request of a loaded suite and the flags.
+func (c *command) request(loaded *suite.Loaded, f selecting) (scheduler.Request, error) {
+	sel, err := f.selection(loaded.Suite)
+	if err != nil {
+		return scheduler.Request{}, err
 	}
 	seed := f.seed
 	if seed == 0 {
@@ -214,13 +234,10 @@ func (c *command) request(ctx context.Context, loaded *suite.Loaded, f selecting
 		return scheduler.Request{}, err
 	}
 	request := scheduler.Request{
-		Suite: loaded, Selection: sel, Seed: seed, Git: gitState(ctx, loaded.Dir), Version: version(), Attempts: f.attempts,
+		Suite: loaded, Selection: sel, Seed: seed, Version: version(), Attempts: f.attempts,
 		Budget: budget, Prices: prices,
 	}
-	if request.DayMicroUSD, err = c.microUSD("budgets.day_usd"); err != nil {
-		return scheduler.Request{}, err
-	}
-	c.confirmFrom, err = c.microUSD("confirm_usd")
+	request.DayMicroUSD, err = c.microUSD("budgets.day_usd")
 	return request, err
 }
 

@@ -22,8 +22,8 @@ func (c *command) runs() *cobra.Command {
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			return c.withStore(ctx, func(s store.Store) error {
-				runs, err := s.ListRuns(ctx, filter)
+			return c.atDesk(ctx, func(d desk) error {
+				runs, err := d.ListRuns(ctx, filter)
 				if err != nil {
 					return err
 				}

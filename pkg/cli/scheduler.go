@@ -158,10 +158,10 @@ func (f *scheduling) requests(ctx context.Context, c *command, args []string) ([
 // runs finds the runs to resume and creates the others.
 func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, requests []scheduler.Request) ([]eval.Run, error) {
 	// Beside a service, each would take results of the other from the stream.
-	if leader, err := app.Leader(ctx, s); err == nil {
-		return nil, usage("evalfarm enqueue SUITE", "scheduler %s serves this store", leader.Holder)
-	} else if !errors.Is(err, store.ErrNotFound) {
+	if leader, err := scheduler.Leader(ctx, s); err != nil {
 		return nil, err
+	} else if leader != "" {
+		return nil, usage("evalfarm enqueue SUITE", "scheduler %s serves this store", leader)
 	}
 	var runs []eval.Run
 	for _, ref := range f.resume {
@@ -222,9 +222,14 @@ func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, liste
 	if err := c.reconcile(ctx, s); err != nil {
 		return err
 	}
+	api, err := c.api(farm, token)
+	if err != nil {
+		return err
+	}
+	api.Create = c.sent(s, f.attempts)
 	fmt.Fprintf(c.env.Stderr, "serving the store in %s; workers join at http://%s\n", conf.Home, listener.Addr())
 	return app.Serve(ctx, app.ServiceConfig{
-		Config: conf, Listener: listener, Token: token, Term: f.term, Keep: keep, Scheduled: c.scheduled(f.attempts),
+		Config: conf, Listener: listener, API: api, Term: f.term, Keep: keep, Scheduled: c.scheduled(f.attempts),
 		Led: func(holder string, us bool) {
 			if us {
 				fmt.Fprintf(c.env.Stderr, "scheduler %s leads\n", holder)
@@ -260,6 +265,14 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if err != nil {
 		return err
 	}
+	farm, err := c.farm()
+	if err != nil {
+		return err
+	}
+	api, err := c.api(farm, token)
+	if err != nil {
+		return err
+	}
 	worst := eval.ExitOK
 	var failed error
 	conclude := func(summary eval.Summary) {
@@ -285,7 +298,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	}
 	if len(live) > 0 {
 		err = app.Schedule(ctx, app.SchedulerConfig{
-			Config: conf, Listener: listener, Token: token,
+			Config: conf, Listener: listener, API: api,
 			Keep: keep, Done: conclude,
 		}, s, live)
 	}

@@ -76,8 +76,9 @@ func (c *command) settle(cmd *cobra.Command) error {
 	}
 	for _, s := range farmfile.Settings() {
 		flag := cmd.Flags().Lookup(s.Flag)
-		if flag == nil || s.Name == "config" || s.Services && !service(cmd) || s.Name == "store" && top(cmd).Name() == "worker" {
-			continue // a worker has no store, and so not its password
+		if flag == nil || s.Name == "config" || s.Services && !service(cmd) || s.Name == "server_url" && service(cmd) ||
+			s.Name == "store" && top(cmd).Name() == "worker" { // a worker has no store, and so not its password
+			continue
 		}
 		all := c.statements(s, flag, farm)
 		switch {
@@ -112,7 +113,7 @@ func (c *command) settle(cmd *cobra.Command) error {
 // workers.
 func aloof(cmd *cobra.Command) bool {
 	return slices.Contains([]string{
-		"demo", "stub", "validate", "schema", "suites", "version", "exit-codes", "config", "doctor", "health", "help", "completion",
+		"demo", "stub", "validate", "schema", "suites", "version", "exit-codes", "config", "doctor", "health", "token", "help", "completion",
 		guardName, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd,
 	}, top(cmd).Name()) || cmd == cmd.Root()
 }

@@ -36,7 +36,7 @@ raw messages between us and the server, one JSON document in a line.`,
 		Args: args(0, 3, "a run, a case and a repeat"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return c.withRun(ctx, args, func(s store.Store, run eval.Run) error {
+			return c.withDesk(ctx, args, func(s desk, run eval.Run) error {
 				o := c.page()
 				o.Full = full
 				one := frames || raw || asJSON
@@ -95,7 +95,7 @@ raw messages between us and the server, one JSON document in a line.`,
 }
 
 // trialsOf finds the trials of a case, by variant and repeat.
-func trialsOf(ctx context.Context, s store.Store, run eval.Run, caseID, variant string) ([]report.Trial, error) {
+func trialsOf(ctx context.Context, s reader, run eval.Run, caseID, variant string) ([]report.Trial, error) {
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func oneTrial(trials []report.Trial, args []string) (report.Trial, error) {
 }
 
 // complete adds what showing one trial needs.
-func complete(ctx context.Context, s store.Store, t *report.Trial) error {
+func complete(ctx context.Context, s reader, t *report.Trial) error {
 	attempts, err := s.Attempts(ctx, t.Run, t.Ordinal)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func complete(ctx context.Context, s store.Store, t *report.Trial) error {
 }
 
 // printGradings lists the gradings of a run that has several.
-func (c *command) printGradings(ctx context.Context, s store.Store, run eval.Run) error {
+func (c *command) printGradings(ctx context.Context, s reader, run eval.Run) error {
 	gradings, err := s.Gradings(ctx, run.ID)
 	if err != nil || len(gradings) < 2 {
 		return err
@@ -220,7 +220,7 @@ func (c *command) printGradings(ctx context.Context, s store.Store, run eval.Run
 	return nil
 }
 
-func (c *command) printTrajectory(ctx context.Context, s store.Store, t report.Trial) error {
+func (c *command) printTrajectory(ctx context.Context, s reader, t report.Trial) error {
 	if t.Row == nil || t.Row.Result.Trajectory == "" {
 		return usage("", "trial %s #%d has no stored trajectory", t.Case.ID, t.Repeat)
 	}
@@ -236,7 +236,7 @@ func (c *command) printTrajectory(ctx context.Context, s store.Store, t report.T
 	return nil
 }
 
-func (c *command) printFrames(ctx context.Context, s store.Store, t report.Trial) error {
+func (c *command) printFrames(ctx context.Context, s reader, t report.Trial) error {
 	if t.Row == nil || t.Row.Result.Frames == "" {
 		return usage("", "trial %s #%d has no recorded frames", t.Case.ID, t.Repeat)
 	}

@@ -24,8 +24,11 @@ func (c *command) withStore(ctx context.Context, fn func(store.Store) error) err
 // again is what a command that goes on with a run needs beside its arguments. The
 // URL may hold a password and is not shown.
 func (c *command) again() string {
-	if c.store == "" {
-		return ""
+	switch {
+	case c.serverURL != "":
+		return "--server-url " + c.serverURL + " "
+	case c.store != "":
+		return "--store URL "
 	}
-	return "--store URL "
+	return ""
 }

@@ -60,7 +60,7 @@ func (c *command) newProgress(f *showing) (Progress, error) {
 
 // watchOver begins to show the progress of a run whose jobs a queue carries. note is
 // shown when ctx ends.
-func (c *command) watchOver(ctx context.Context, f *showing, queue, note string, s store.Store, run eval.Run) (*watching, error) {
+func (c *command) watchOver(ctx context.Context, f *showing, queue, note string, s reader, run eval.Run) (*watching, error) {
 	p, err := c.newProgress(f)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (w *watching) tick() {
 }
 
 // look reads once a second what the run is doing and what it has spent.
-func (w *watching) look(ctx context.Context, s store.Store, run string) {
+func (w *watching) look(ctx context.Context, s reader, run string) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -184,7 +184,7 @@ func (w *watching) look(ctx context.Context, s store.Store, run string) {
 		if w.afar {
 			w.running = running
 		}
-		w.spent = spending(runStatus{Ledger: ledgerStatus{Ledger: ledger}, Budget: of.Budget, State: eval.RunDone})
+		w.spent = spending(eval.Run{Budget: of.Budget, State: eval.RunDone}, ledger)
 		w.mu.Unlock()
 	}
 }

@@ -28,6 +28,11 @@ type Run struct {
 	Tenant string `json:"tenant,omitempty"`
 	// Carrier is who is to carry the run out.
 	Carrier Carrier `json:"carrier,omitempty"`
+	// Key under which the run was asked for, so that whoever asks again gets this run:
+	// the only one of its tenant with the key. Asked is the sha256 of what was asked
+	// for. Without a key both are empty.
+	Key   string `json:"idempotency_key,omitempty"`
+	Asked string `json:"asked,omitempty"`
 	// Grading is the id of the grading whose scores count, if the run has judge
 	// checks. Parent is set for a grading: the run that it scores. A grading is
 	// kept and carried out like a run, with an ordinal for each trial that it

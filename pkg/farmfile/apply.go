@@ -23,6 +23,11 @@ func (f *File) Apply(models map[string]eval.Model) {
 	}
 }
 
+// Covers says whether the file has the provider of a model, at its address.
+func (f *File) Covers(m eval.Model) bool {
+	return f != nil && slices.ContainsFunc(f.Providers, func(p Provider) bool { return p.covers(m) })
+}
+
 // covers says whether a model is called at the provider's address.
 func (p *Provider) covers(m eval.Model) bool {
 	return p.Provider == m.Provider && eval.Address(p.Provider, p.BaseURL) == eval.Address(m.Provider, m.BaseURL)

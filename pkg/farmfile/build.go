@@ -31,6 +31,8 @@ func (b *build) file(f *farmFile) {
 	b.schedules(f)
 	b.tenants(f)
 	b.named(f)
+	b.commands(f)
+	b.tokens(f)
 	named := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(f.Providers)) {
 		entry := f.Providers[name]

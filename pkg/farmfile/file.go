@@ -11,6 +11,11 @@ type File struct {
 	Values map[string]Value
 	// Servers that suites may use by these names.
 	Servers map[string]eval.Server
+	// Commands that scorers and verify checks of suites may run that are sent over the
+	// API, each with its arguments, in the order of their names.
+	Commands [][]string
+	// Tokens in the order of their names.
+	Tokens []Token
 	// Schedules in the order of their names. Their File is empty; the paths of those of
 	// a file that was loaded from a folder are absolute.
 	Schedules []eval.Schedule
@@ -58,6 +63,17 @@ type Model struct {
 	// Price, or how to find it in the price list; at most one of them.
 	Price         *eval.Price
 	PriceOverride *eval.PriceOverride
+}
+
+// A Token lets its bearer use the API. It is known by its hash.
+type Token struct {
+	Name string
+	// SHA256 of the token in hex.
+	SHA256 string
+	// Scope is worker, read or run.
+	Scope string
+	// Tenant whose runs are all that the bearer sees and makes; empty for all runs.
+	Tenant string
 }
 
 // A Tenant is on whose account runs are, and its part of the farm.

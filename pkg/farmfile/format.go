@@ -20,6 +20,8 @@ type farmFile struct {
 	Redis redisURL `yaml:"redis,omitempty"`
 	// The SQLite file with the runs and their results, relative to this file. Default: evalfarm.db in the state folder.
 	Store storePath `yaml:"store,omitempty"`
+	// The farm that commands use over its API instead of a store: http:// or https://. Scheduler and worker do not look at it.
+	ServerURL serverURL `yaml:"server_url,omitempty"`
 	// Where the scheduler serves its API, as HOST:PORT. Default 127.0.0.1:8090.
 	Listen listenAddress `yaml:"listen,omitempty"`
 	// A worker's folder on a local disk, relative to this file, where results stay until they are stored. Default: spool in the state folder.
@@ -46,6 +48,10 @@ type farmFile struct {
 	Retention *retentionFile `yaml:"retention,omitempty"`
 	// MCP servers that suites use by their name, as registered: NAME.
 	Servers map[string]suite.ServerFile `yaml:"servers,omitempty"`
+	// Commands that scorers and verify checks of suites may run that are sent over the API, by a name of your own: a program, as an absolute path or a name on PATH, and all its arguments, as the suite writes them.
+	Commands map[string][]word `yaml:"commands,omitempty"`
+	// Who may use the API beside those who have the farm's token, by a name of your own. Make one with evalfarm token NAME.
+	Tokens map[string]tokenFile `yaml:"tokens,omitempty"`
 	// How models are called, by a name of your own.
 	Providers map[string]entryFile `yaml:"providers,omitempty"`
 	// Bounds of what all runs spend.
@@ -151,6 +157,17 @@ type scheduleFile struct {
 type scheduleBudgetFile struct {
 	// US dollars, for ever.
 	USD suite.Dollars `yaml:"usd"`
+}
+
+// A token of the API.
+type tokenFile struct {
+	strictyaml.At
+	// The token's sha256 in hex. The token itself is written nowhere.
+	SHA256 tokenHash `yaml:"sha256"`
+	// What it lets do: worker (join the farm), read (read runs) or run (also start runs, and cancel, pause, resume and retry them).
+	Scope tokenScope `yaml:"scope"`
+	// Tenant whose runs are all that it lets see and start. Default: all runs.
+	Tenant word `yaml:"tenant,omitempty"`
 }
 
 // What part of the farm one tenant gets.

@@ -43,6 +43,7 @@ func Settings() []Setting {
 	all := []Setting{
 		{Name: "redis", InFile: true, Flag: "redis", Services: true, form: form[redisURL], Meaning: "the Redis that scheduler and workers share, as a URL"},
 		{Name: "store", InFile: true, Flag: "store", Path: true, form: form[storePath], Default: "evalfarm.db in the state folder", Meaning: "the SQLite file with the runs and their results, or the URL of a PostgreSQL database: postgres://…"},
+		{Name: "server_url", InFile: true, Flag: "server-url", form: form[serverURL], Meaning: "the farm that commands use over its API instead of a store, as a URL"},
 		{Name: "listen", InFile: true, Flag: "listen", Services: true, form: form[listenAddress], Default: "127.0.0.1:8090", Meaning: "where the scheduler serves its API"},
 		{Name: "blobs", InFile: true, Flag: "blobs", Services: true, form: form[blobsURL], Meaning: "where workers find blobs, as a URL: the scheduler's address as they see it, a shared folder, file:///…, or a bucket, s3://…"},
 		{Name: "token_file", InFile: true, Flag: "token-file", Path: true, Services: true, form: form[word], Default: "EVALFARM_TOKEN, else token in the state folder", Meaning: "the file with the farm's token"},

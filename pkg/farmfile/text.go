@@ -23,6 +23,8 @@ type (
 	storePath string
 	// blobsURL is the base of an API.
 	blobsURL string
+	// serverURL is the base of an API.
+	serverURL string
 	// listenAddress is a host, which may be empty, and a port.
 	listenAddress string
 
@@ -36,6 +38,7 @@ func (logFormat) Choices() []string { return []string{"text", "json"} }
 const (
 	redisPattern  = `^(redis|rediss|unix)://`
 	blobsPattern  = `^(https?|file|s3)://`
+	serverPattern = `^https?://`
 	listenPattern = `:[0-9]+$`
 	agePattern    = `^([0-9]+d|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 	wordPattern   = `.`
@@ -45,6 +48,7 @@ func (word) Pattern() string          { return wordPattern }
 func (redisURL) Pattern() string      { return redisPattern }
 func (storePath) Pattern() string     { return wordPattern }
 func (blobsURL) Pattern() string      { return blobsPattern }
+func (serverURL) Pattern() string     { return serverPattern }
 func (listenAddress) Pattern() string { return listenPattern }
 
 // Pattern of its text.
@@ -100,6 +104,19 @@ func (p *storePath) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 		return
 	}
 	*p = storePath(plain(d, n, "the path of a file"))
+}
+
+func (u *serverURL) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	text := plain(d, n, "the URL of a farm")
+	if text == "" {
+		return
+	}
+	at, err := url.Parse(text)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil || at.RawQuery != "" {
+		d.Report(n.Pos, "this is no address of a farm", "http:// or https://, a host and a port, without credentials")
+		return
+	}
+	*u = serverURL(text)
 }
 
 func (u *blobsURL) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {

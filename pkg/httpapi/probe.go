@@ -29,10 +29,14 @@ type Probe struct {
 // next.
 func (p Probe) Over(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET "+HealthPath, answer(p.Live))
-	mux.Handle("GET "+ReadyPath, answer(p.Ready))
+	p.on(mux)
 	mux.Handle("/", next)
 	return mux
+}
+
+func (p Probe) on(mux *http.ServeMux) {
+	mux.Handle("GET "+HealthPath, answer(p.Live))
+	mux.Handle("GET "+ReadyPath, answer(p.Ready))
 }
 
 func answer(probe func(context.Context) error) http.HandlerFunc {
@@ -42,7 +46,7 @@ func answer(probe func(context.Context) error) http.HandlerFunc {
 		w.Header().Set("Cache-Control", "no-store")
 		if probe != nil {
 			if err := probe(ctx); err != nil {
-				problem(w, http.StatusServiceUnavailable, err.Error())
+				Problem{Status: http.StatusServiceUnavailable, Detail: err.Error()}.write(w)
 				return
 			}
 		}

@@ -50,6 +50,9 @@ type Request struct {
 	// Priority weighs the run against others of its Tenant; zero means 1.
 	Priority int
 	Tenant   string
+	// Key under which its tenant asks for the run, for [CreateOnce]; Asked is what
+	// [Asked] says of the request.
+	Key, Asked string
 	// Carrier is who is to carry the run out; empty means the process that creates
 	// it.
 	Carrier eval.Carrier
@@ -123,7 +126,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		ID: cmp.Or(req.ID, newRunID(now)), Suite: snap.Suite, SuiteHash: snap.SuiteHash, SuitePath: loaded.Path,
 		State: eval.RunQueued, Control: eval.ControlRun, Header: header.SHA256,
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
-		Priority: or(req.Priority, 1), Tenant: req.Tenant, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Created: now.UTC(),
+		Priority: or(req.Priority, 1), Tenant: req.Tenant, Key: req.Key, Asked: req.Asked, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Created: now.UTC(),
 		Budget: budget, DayMicroUSD: req.DayMicroUSD, Schedule: req.Schedule, ScheduleMicroUSD: req.ScheduleMicroUSD,
 		Notify: req.Notify,
 	}

@@ -27,6 +27,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrDone is returned when something is to begin of a run that is done.
 	ErrDone = errors.New("the run is done")
+	// ErrKeyTaken is returned for a run whose key another run of its tenant has.
+	ErrKeyTaken = errors.New("the idempotency key is taken")
 )
 
 // A TrialState says where a trial stands that has been dispatched at least
@@ -68,37 +70,37 @@ type Trial struct {
 // A Row is the standing result of a trial, with the scores of the run's grading
 // folded in.
 type Row struct {
-	Ordinal int
+	Ordinal int `json:"ordinal"`
 	// UID and N of the attempt that carries the result.
-	UID          string
-	N            int
-	Worker       string
-	CostMicroUSD int64
-	Tokens       int64
-	TraceID      string
-	Started      time.Time
-	Ended        time.Time
-	Result       eval.Result
+	UID          string      `json:"uid"`
+	N            int         `json:"n"`
+	Worker       string      `json:"worker"`
+	CostMicroUSD int64       `json:"cost_microusd"`
+	Tokens       int64       `json:"tokens"`
+	TraceID      string      `json:"trace_id,omitempty"`
+	Started      time.Time   `json:"started"`
+	Ended        time.Time   `json:"ended"`
+	Result       eval.Result `json:"result"`
 }
 
 // An Attempt is one try at a trial.
 type Attempt struct {
-	UID          string
-	Run          string
-	Ordinal      int
-	N            int
-	Worker       string
-	Outcome      eval.AttemptOutcome
-	Verdict      eval.Verdict
-	Reason       eval.Reason
-	Message      string
-	CostMicroUSD int64
-	Tokens       int64
-	TraceID      string
-	Started      time.Time
-	Ended        time.Time
+	UID          string              `json:"uid"`
+	Run          string              `json:"run"`
+	Ordinal      int                 `json:"ordinal"`
+	N            int                 `json:"n"`
+	Worker       string              `json:"worker"`
+	Outcome      eval.AttemptOutcome `json:"outcome"`
+	Verdict      eval.Verdict        `json:"verdict,omitempty"`
+	Reason       eval.Reason         `json:"reason,omitempty"`
+	Message      string              `json:"message,omitempty"`
+	CostMicroUSD int64               `json:"cost_microusd"`
+	Tokens       int64               `json:"tokens"`
+	TraceID      string              `json:"trace_id,omitempty"`
+	Started      time.Time           `json:"started"`
+	Ended        time.Time           `json:"ended"`
 	// Counts is true for the attempt whose result stands.
-	Counts bool
+	Counts bool `json:"counts"`
 }
 
 // A Stored says what became of a committed record.
@@ -131,6 +133,8 @@ type RunFilter struct {
 	Prefix string
 	// Schedule keeps only runs that it started.
 	Schedule string
+	// Tenant keeps only runs on its account.
+	Tenant string
 	// Unfinished keeps only runs that are not done.
 	Unfinished bool
 	Limit      int
@@ -217,7 +221,8 @@ type Blobs interface {
 // Runs is the table of runs, with the rows of their cells.
 type Runs interface {
 	// CreateRun stores a run with its header and case blobs, in one step. A
-	// grading that the run names is stored with it.
+	// grading that the run names is stored with it. A run with a Key that its tenant
+	// has used for another one is ErrKeyTaken.
 	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, gradings ...eval.Run) error
 	// CreateGrading stores a further grading of a run. It scores the trials that
 	// have judge checks; those that are judged already keep what the run's current
@@ -225,6 +230,8 @@ type Runs interface {
 	CreateGrading(ctx context.Context, g eval.Run, blobs []eval.Blob, all bool) (int, error)
 	// Run returns a run or a grading by its full id, or ErrNotFound.
 	Run(ctx context.Context, id string) (eval.Run, error)
+	// RunOfKey returns the run that a tenant has asked for under a key, or ErrNotFound.
+	RunOfKey(ctx context.Context, tenant, key string) (eval.Run, error)
 	// ListRuns returns runs without gradings; Gradings those of one run, oldest
 	// first.
 	ListRuns(ctx context.Context, f RunFilter) ([]eval.Run, error)
@@ -320,6 +327,9 @@ type Results interface {
 	// EachResult calls fn with every standing result of a run, by ordinal, in
 	// constant memory.
 	EachResult(ctx context.Context, run string, fn func(Row) error) error
+	// Results returns the standing results after an ordinal, at most limit, by
+	// ordinal. The first page is after -1.
+	Results(ctx context.Context, run string, after, limit int) ([]Row, error)
 	// Result returns the standing result of one trial, or ErrNotFound.
 	Result(ctx context.Context, run string, ordinal int) (Row, error)
 	// Counts counts standing results by verdict.

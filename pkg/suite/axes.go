@@ -40,6 +40,9 @@ func (b *build) axes() {
 			}
 			b.reserved(name, n)
 			p := a.Points[value]
+			if p.Node() != nil {
+				b.grantedPoint(&p)
+			}
 			point := eval.Point{Value: value, Env: p.Env, Headers: p.Headers, Vars: b.values(p.Vars), Agent: b.agent(p.Agent)}
 			for v := range point.Vars {
 				if other := varOf[v]; other != "" && other != name {

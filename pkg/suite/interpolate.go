@@ -19,6 +19,8 @@ type interpolation struct {
 	axes      []string
 	// lenient takes any value for an environment variable that is not set.
 	lenient bool
+	// secretless is true of a suite that somebody else has sent.
+	secretless bool
 }
 
 // Evaluate fills in the ${{ env.NAME }} of a file that is no suite, as [Load] does
@@ -287,6 +289,9 @@ func (in *interpolation) reference(n *strictyaml.Node, space, name string, s sco
 	switch {
 	case space == "secrets" && !s.secrets:
 		in.report(n.Pos, fmt.Sprintf("secrets.%s cannot be used here", name), "secrets are for servers, models and axes; they never enter a case")
+	case space == "secrets" && in.secretless:
+		in.report(n.Pos, fmt.Sprintf("secrets.%s cannot be used here: a suite that is sent has no secrets", name),
+			"register what needs it in the scheduler's farm.yaml, under servers or providers, with its secret")
 	case space == "secrets" && strings.Contains(name, "-"):
 		in.report(n.Pos, strictyaml.Quote(name)+" is no name for a secret", "letters, digits and _")
 	case space == "secrets":

@@ -29,6 +29,8 @@ type Loaded struct {
 	Skipped int
 	// Positions tells by id where each case is written.
 	Positions map[string]strictyaml.Pos
+	// Files that the suite was read from, sorted.
+	Files []File
 }
 
 // Load reads a suite: a .yaml, .yml or .json file, or a folder with a
@@ -43,7 +45,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 		opts.LookupEnv = func(string) (string, bool) { return "", false }
 	}
 	l := &loader{
-		sources: sources{origins: map[string]origin{}, rowless: map[string]bool{}},
+		sources: sources{origins: map[string]origin{}, contents: map[string][]byte{}, rowless: map[string]bool{}},
 		opts:    opts, file: found, folder: scenarios, shown: Short(opts.Base, found),
 		broken: map[place]bool{}, data: map[string]bool{}, namespaced: map[string]bool{}, undecided: map[*strictyaml.Node]bool{},
 	}
@@ -61,6 +63,7 @@ func Load(file string, opts Options) (*Loaded, error) {
 	strictyaml.Sort(l.unsupported.all)
 	loaded.Warnings, loaded.Unsupported = l.all, l.unsupported.all
 	loaded.Hash = hash(&loaded.Suite)
+	loaded.Files = l.files()
 	return loaded, nil
 }
 
@@ -95,7 +98,7 @@ func (l *loader) load() (*Loaded, error) {
 	if len(files) == 0 {
 		files = []string{l.file}
 	}
-	project, name, err := openProject(files[0])
+	project, name, err := openProject(files[0], l.opts.Projects...)
 	if err != nil {
 		return nil, fmt.Errorf("load suite: %w", err)
 	}
@@ -116,7 +119,7 @@ func (l *loader) load() (*Loaded, error) {
 	}
 	tree := &strictyaml.Node{Pos: roots[0].Pos, Kind: strictyaml.Map}
 	if l.opts.With != "" {
-		shared, name, err := openProject(l.opts.With)
+		shared, name, err := openProject(l.opts.With, l.opts.Projects...)
 		if err != nil {
 			return nil, fmt.Errorf("load suite: %w", err)
 		}
@@ -172,7 +175,7 @@ func (l *loader) with(o origin) *strictyaml.Node {
 }
 
 func (l *loader) interpolate(tree *strictyaml.Node) {
-	l.in = interpolation{problems: &l.problems, lookupEnv: l.opts.LookupEnv, lenient: l.opts.lenient}
+	l.in = interpolation{problems: &l.problems, lookupEnv: l.opts.LookupEnv, lenient: l.opts.lenient, secretless: l.opts.Grant != nil}
 	l.in.setVars(tree, l.shown, l.opts.Set)
 	l.in.root(tree)
 }

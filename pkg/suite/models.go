@@ -16,6 +16,7 @@ func (b *build) models() {
 			b.suite.Models = map[string]eval.Model{}
 		}
 		b.suite.Models[name] = b.model(&f)
+		b.grantedModel(name, &f, b.suite.Models[name])
 	}
 	if d := b.file.Defaults; d != nil {
 		b.knownModel(d.Node().Get("model"))

@@ -29,6 +29,16 @@ type Options struct {
 	Rules    []string
 	Profiles []string
 
+	// AnyRegistered accepts every name of a registered server, for a suite that is sent
+	// to a farm: what is registered is known there.
+	AnyRegistered bool
+	// Grant, if it is not nil, is all that the suite may use: it comes from somebody
+	// else.
+	Grant *Grant
+	// Projects are folders that no path of a file in them leaves, whatever is above
+	// them, beside those with a .git or a go.mod.
+	Projects []string
+
 	// Base is a folder; problems name the files in it relative to it. Empty
 	// means that they name files as Load was given them.
 	Base string

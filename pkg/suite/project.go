@@ -8,28 +8,30 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
 // A project is the folder that the paths of a suite file stay inside: the
-// nearest one above the file with a .git or a go.mod, else the file's own.
-// Symbolic links that lead out are refused by [os.Root].
+// nearest one above the file with a .git or a go.mod, or that the options name,
+// else the file's own. Symbolic links that lead out are refused by [os.Root].
 type project struct {
 	dir  string // absolute
 	root *os.Root
 }
 
-// openProject finds the project of a file and the file's path in it.
-func openProject(file string) (*project, string, error) {
+// openProject finds the project of a file and the file's path in it. Named folders
+// are projects whatever is in them.
+func openProject(file string, named ...string) (*project, string, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
 		return nil, "", fmt.Errorf("locate %s: %w", file, err)
 	}
 	dir := filepath.Dir(abs)
 	for up := dir; ; up = filepath.Dir(up) {
-		if exists(filepath.Join(up, ".git")) || exists(filepath.Join(up, "go.mod")) {
+		if slices.Contains(named, up) || exists(filepath.Join(up, ".git")) || exists(filepath.Join(up, "go.mod")) {
 			dir = up
 			break
 		}

@@ -32,7 +32,7 @@ func (b *build) checkRegistered(f *serverFile) {
 			b.report(at.Place(key), key+" is the operator's to say: the server is registered", "leave it out, or describe a server of your own without registered")
 		}
 	}
-	if _, ok := b.opts.Registered[f.Registered]; ok || b.opts.lenient {
+	if _, ok := b.opts.Registered[f.Registered]; ok || b.opts.lenient || b.opts.AnyRegistered {
 		return
 	}
 	names := sorted(b.opts.Registered)

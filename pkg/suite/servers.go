@@ -18,6 +18,7 @@ func (b *build) servers() {
 	b.suite.Servers = map[string]eval.Server{}
 	for name, f := range b.file.Servers {
 		b.suite.Servers[name] = b.server(&f)
+		b.grantedServer(name, &f)
 	}
 	given := map[string]bool{}
 	for _, text := range b.opts.Servers {

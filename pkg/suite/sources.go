@@ -16,6 +16,8 @@ type sources struct {
 	problems
 	// origins tells by the name that problems show where a file is.
 	origins map[string]origin
+	// contents of these files, if they are to be known.
+	contents map[string][]byte
 	// rowless holds what was reported of data sets, so that one slip in a
 	// template is not reported for every row.
 	rowless map[string]bool
@@ -43,6 +45,9 @@ func (s *sources) read(o origin, pos strictyaml.Pos) ([]byte, bool) {
 		return nil, false
 	}
 	s.origins[o.shown] = o
+	if s.contents != nil {
+		s.contents[o.shown] = data
+	}
 	return data, true
 }
 

@@ -38,6 +38,7 @@ func (b *checkBuild) verifyCheck(f *verifyFile) *eval.VerifyCheck {
 		}
 	}
 	b.command(at.Get("command"))
+	b.grantedCommand(at, f.Command)
 	return out
 }
 
@@ -55,6 +56,7 @@ func (b *checkBuild) verifiedServer(f *verifyFile) {
 
 func (b *checkBuild) scorerCheck(f *scorerFile) *eval.ScorerCheck {
 	b.command(f.Node().Get("command"))
+	b.grantedCommand(f.Node(), f.Command)
 	return &eval.ScorerCheck{Command: f.Command, Env: f.Env, Timeout: f.Timeout.std()}
 }
 

@@ -85,6 +85,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, fmt.Errorf("ask %s: %w", c.base, err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
+	if method == http.MethodPut {
+		req.Header.Set("Content-Type", "application/zstd")
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("ask the scheduler: %w", err)

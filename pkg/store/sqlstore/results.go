@@ -358,13 +358,9 @@ func (db *DB) EachResult(ctx context.Context, run string, fn func(store.Row) err
 		return fmt.Errorf("results of run %s: %w", run, err)
 	}
 	for last := -1; ; {
-		var rows []store.Row
-		err := db.look(ctx, func(q querier) (err error) {
-			rows, err = readAll(ctx, q, scanRow, rowQuery+`WHERE t.run = ? AND t.ordinal > ? ORDER BY t.ordinal LIMIT ?`, run, last, page)
-			return err
-		})
+		rows, err := db.rows(ctx, run, last, page)
 		if err != nil {
-			return fmt.Errorf("results of run %s: %w", run, err)
+			return err
 		}
 		for _, r := range rows {
 			if err := fn(r); err != nil {
@@ -376,6 +372,26 @@ func (db *DB) EachResult(ctx context.Context, run string, fn func(store.Row) err
 		}
 		last = rows[page-1].Ordinal
 	}
+}
+
+// Results returns the standing results after an ordinal, at most limit, by ordinal.
+func (db *DB) Results(ctx context.Context, run string, after, limit int) ([]store.Row, error) {
+	if err := db.look(ctx, func(q querier) error { return known(ctx, q, run) }); err != nil {
+		return nil, fmt.Errorf("results of run %s: %w", run, err)
+	}
+	return db.rows(ctx, run, after, limit)
+}
+
+func (db *DB) rows(ctx context.Context, run string, after, limit int) ([]store.Row, error) {
+	var rows []store.Row
+	err := db.look(ctx, func(q querier) (err error) {
+		rows, err = readAll(ctx, q, scanRow, rowQuery+`WHERE t.run = ? AND t.ordinal > ? ORDER BY t.ordinal LIMIT ?`, run, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("results of run %s: %w", run, err)
+	}
+	return rows, nil
 }
 
 // Result returns the standing result of one trial, or ErrNotFound.

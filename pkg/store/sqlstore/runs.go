@@ -16,7 +16,7 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd, notify`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd, notify, idempotency_key, asked`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
@@ -25,7 +25,7 @@ func scanRun(row scanner) (eval.Run, error) {
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
 		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant,
-		&r.Schedule, &r.ScheduleMicroUSD, &notify)
+		&r.Schedule, &r.ScheduleMicroUSD, &notify, &r.Key, &r.Asked)
 	if notify != "" {
 		r.Notify = strings.Fields(notify)
 	}
@@ -66,11 +66,11 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 		return errors.New("a schedule's cap cannot be negative")
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
 		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant,
-		r.Schedule, r.ScheduleMicroUSD, strings.Join(r.Notify, " "))
+		r.Schedule, r.ScheduleMicroUSD, strings.Join(r.Notify, " "), r.Key, r.Asked)
 	if err != nil {
 		return err
 	}
@@ -134,9 +134,12 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 	return nil
 }
 
-// sameRun tells a repeated CreateRun from an id that is taken.
+// sameRun tells a repeated CreateRun from an id, or a key, that is taken.
 func sameRun(ctx context.Context, tx *transaction, r eval.Run) error {
 	old, err := scanRun(tx.queryRow(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, r.ID))
+	if err = missing(err); errors.Is(err, store.ErrNotFound) {
+		return store.ErrKeyTaken
+	}
 	if err != nil {
 		return err
 	}
@@ -159,15 +162,28 @@ func (db *DB) Run(ctx context.Context, id string) (eval.Run, error) {
 	return r, nil
 }
 
+// RunOfKey returns the run that a tenant has asked for under a key, or ErrNotFound.
+func (db *DB) RunOfKey(ctx context.Context, tenant, key string) (eval.Run, error) {
+	var r eval.Run
+	err := db.look(ctx, func(q querier) (err error) {
+		r, err = scanRun(q.queryRow(ctx, `SELECT `+runColumns+` FROM runs WHERE tenant = ? AND idempotency_key = ? AND idempotency_key <> ''`, tenant, key))
+		return err
+	})
+	if err != nil {
+		return eval.Run{}, fmt.Errorf("run of the idempotency key %.64q: %w", key, missing(err))
+	}
+	return r, nil
+}
+
 // ListRuns returns runs, newest first. A limit of 0 means all.
 func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
 	var rs []eval.Run
 	err := db.look(ctx, func(q querier) (err error) {
 		rs, err = readAll(ctx, q, scanRun, `
 			SELECT `+runColumns+` FROM runs
-			WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5)
+			WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5) AND (?6 = '' OR tenant = ?6)
 			ORDER BY created DESC, id DESC LIMIT ?4`,
-			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit), f.Schedule)
+			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit), f.Schedule, f.Tenant)
 		return err
 	})
 	if err != nil {

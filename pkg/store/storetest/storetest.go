@@ -31,6 +31,8 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"NotFound", testNotFound},
 		{"Runs/RoundTrip", testRunRoundTrip},
 		{"Runs/CreateTwice", testCreateTwice},
+		{"Runs/Keys", testKeys},
+		{"Results/Pages", testPages},
 		{"Runs/CreateNeedsItsBlobs", testCreateNeedsBlobs},
 		{"Runs/List", testList},
 		{"Runs/Service", testServiceRuns},

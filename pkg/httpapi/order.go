@@ -1,0 +1,226 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/evalfarm/evalfarm/pkg/blob"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+)
+
+// An Order asks for a run of a suite that is sent.
+type Order struct {
+	// Suite to run, and With, which completes it.
+	Suite Sources  `json:"suite"`
+	With  *Sources `json:"with,omitempty"`
+	// Name of the suite as whoever sends it knows it, for people.
+	Name string `json:"name,omitempty"`
+	// Set replaces variables of the suite. Env has those of the sender's environment
+	// that it refers to: it sees no other.
+	Set map[string]string `json:"set,omitempty"`
+	Env map[string]string `json:"env,omitempty"`
+	// Cases, Tags, Axes and Repeats narrow the suite.
+	Cases   []string            `json:"cases,omitempty"`
+	Tags    []string            `json:"tags,omitempty"`
+	Axes    map[string][]string `json:"axes,omitempty"`
+	Repeats int                 `json:"repeats,omitempty"`
+	// Seed of the order and of the trials; 0 is any.
+	Seed uint64 `json:"seed,omitempty"`
+	// Attempts is how many failures of the farm end a trial as an error; 0 is as the
+	// farm has it.
+	Attempts int         `json:"attempts,omitempty"`
+	Budget   eval.Budget `json:"budget,omitzero"`
+	Priority int         `json:"priority,omitempty"`
+	Tenant   string      `json:"tenant,omitempty"`
+	// Baseline whose trajectories are expected where the suite lists no calls.
+	Baseline string    `json:"baseline,omitempty"`
+	Git      *eval.Git `json:"git,omitempty"`
+	// Key is the idempotency key. It travels as a header.
+	Key string `json:"-"`
+}
+
+// Sources are a file, or a folder, with the files that it refers to.
+type Sources struct {
+	// Path of the file among Files, or of a folder that some of them are in.
+	Path  string       `json:"path"`
+	Files []SourceFile `json:"files"`
+}
+
+// A SourceFile is a file of a suite, whose content is a blob.
+type SourceFile struct {
+	// Path with slashes, below the folder that no path of the suite leaves.
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// A Delivery is an order whose files are here.
+type Delivery struct {
+	Order
+	// Dir has the files of the suite in its folder suite, and those of With in with.
+	// It is removed when the order has been carried out.
+	Dir string
+	// SuitePath and WithPath are those of the order, in Dir. WithPath may be empty.
+	SuitePath, WithPath string
+}
+
+// Bounds of an order.
+const (
+	maxOrder = 4 << 20  // bytes of the order itself
+	maxFiles = 5000     // files of a suite
+	maxSent  = 64 << 20 // bytes of all of them
+	maxKey   = 200      // characters of an idempotency key
+)
+
+// tooLarge says that an order is beyond its bounds.
+func tooLarge(format string, args ...any) error {
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf(format, args...)}
+}
+
+// malformed says what is wrong with an order.
+func malformed(format string, args ...any) error {
+	return &Problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...)}
+}
+
+// check finds what is wrong with the paths and hashes of the files.
+func (s *Sources) check(what string) error {
+	if len(s.Files) > maxFiles {
+		return tooLarge("the %s has %d files, and at most %d are taken", what, len(s.Files), maxFiles)
+	}
+	seen := map[string]bool{}
+	for _, f := range s.Files {
+		if !inside(f.Path) || f.Path == "." {
+			return malformed("%.200q is no path of a file in the %s: want one with slashes, without .., below its folder", f.Path, what)
+		}
+		if seen[f.Path] {
+			return malformed("the %s has the file %.200q twice", what, f.Path)
+		}
+		seen[f.Path] = true
+		if raw, err := hex.DecodeString(f.SHA256); err != nil || len(raw) != 32 {
+			return malformed("the sha256 of %.200q is not 64 hex digits", f.Path)
+		}
+	}
+	for p := range seen {
+		for up := path.Dir(p); up != "."; up = path.Dir(up) {
+			if seen[up] {
+				return malformed("%.200q is a file and a folder of the %s", up, what)
+			}
+		}
+	}
+	if !inside(s.Path) || !seen[s.Path] && !slices.ContainsFunc(s.Files, func(f SourceFile) bool { return path.Dir(f.Path) == s.Path }) {
+		return malformed("the path of the %s, %.200q, is none of its files and no folder of one", what, s.Path)
+	}
+	return nil
+}
+
+// inside says whether a path stays where it is.
+func inside(p string) bool {
+	local, err := filepath.Localize(p) // refuses what is special to the machine, too
+	return err == nil && fs.ValidPath(p) && filepath.IsLocal(local)
+}
+
+// check finds what is wrong with an order before a file of it is looked at.
+func (o *Order) check() error {
+	if err := o.Suite.check("suite"); err != nil {
+		return err
+	}
+	if o.With != nil {
+		if err := o.With.check("file that completes it"); err != nil {
+			return err
+		}
+	}
+	if len(o.Key) > maxKey {
+		return malformed("the idempotency key has more than %d characters", maxKey)
+	}
+	return nil
+}
+
+// unpack writes the files of sources into a new folder. Files that are not there are
+// an [*errMissing].
+func (s *Sources) unpack(ctx context.Context, from blob.Store, dir string, left *int) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("unpack a suite: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("unpack a suite: %w", err)
+	}
+	defer root.Close()
+	lacks := &errMissing{}
+	for _, f := range s.Files {
+		b, err := from.GetBlob(ctx, f.SHA256)
+		if errors.Is(err, store.ErrNotFound) {
+			if !slices.Contains(lacks.files, f.SHA256) {
+				lacks.files = append(lacks.files, f.SHA256)
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read file %q of a suite: %w", f.Path, err)
+		}
+		if len(lacks.files) > 0 {
+			continue // only what else is missing matters now
+		}
+		data, err := blob.Unpack(b)
+		if err != nil {
+			return fmt.Errorf("read file %q of a suite: %w", f.Path, err)
+		}
+		if *left -= len(data); len(data) > strictyaml.MaxBytes+1 || *left < 0 {
+			return tooLarge("with %.200q the files of the suite are too large: at most %d bytes each, and %d together", f.Path, strictyaml.MaxBytes, maxSent)
+		}
+		if err := root.MkdirAll(path.Dir(f.Path), 0o700); err != nil {
+			return fmt.Errorf("unpack a suite: %w", err)
+		}
+		if err := root.WriteFile(f.Path, data, 0o600); err != nil {
+			return fmt.Errorf("unpack a suite: %w", err)
+		}
+	}
+	if len(lacks.files) > 0 {
+		return lacks
+	}
+	return nil
+}
+
+// deliver brings the files of an order into a folder of its own.
+func deliver(ctx context.Context, from blob.Store, o Order, dir string) (Delivery, error) {
+	d := Delivery{Order: o, Dir: dir, SuitePath: filepath.Join(dir, suiteDir, filepath.FromSlash(o.Suite.Path))}
+	left := maxSent
+	err := o.Suite.unpack(ctx, from, filepath.Join(dir, suiteDir), &left)
+	lacks, missing := errors.AsType[*errMissing](err)
+	if err != nil && !missing {
+		return d, err
+	}
+	if o.With != nil {
+		d.WithPath = filepath.Join(dir, withDir, filepath.FromSlash(o.With.Path))
+		err := o.With.unpack(ctx, from, filepath.Join(dir, withDir), &left)
+		if more, ok := errors.AsType[*errMissing](err); ok && missing {
+			lacks.files = append(lacks.files, more.files...)
+		} else if err != nil {
+			return d, err
+		}
+	}
+	if missing {
+		return d, lacks
+	}
+	return d, nil
+}
+
+// The folders of a delivery. The names of files in problems begin with them.
+const (
+	suiteDir = "suite"
+	withDir  = "with"
+)
+
+// Projects are the folders that no path of the suite, or of what completes it, leaves.
+func (d Delivery) Projects() []string {
+	return []string{filepath.Join(d.Dir, suiteDir), filepath.Join(d.Dir, withDir)}
+}
