@@ -43,14 +43,16 @@ func answer(probe func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
 		defer cancel()
-		w.Header().Set("Cache-Control", "no-store")
+		says := "ok"
+		code := http.StatusOK
 		if probe != nil {
 			if err := probe(ctx); err != nil {
-				Problem{Status: http.StatusServiceUnavailable, Detail: err.Error()}.write(w)
-				return
+				says, code = err.Error(), http.StatusServiceUnavailable
 			}
 		}
+		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "ok\n")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, says+"\n")
 	}
 }

@@ -24,9 +24,9 @@ func TestProbe(t *testing.T) {
 	}{
 		"nothing is looked at":  {path: "/healthz", status: 200, says: "ok\n"},
 		"live":                  {probe: httpapi.Probe{Live: fine, Ready: fails}, path: "/healthz", status: 200, says: "ok\n"},
-		"not live":              {probe: httpapi.Probe{Live: fails}, path: "/healthz", status: 503, says: `"detail":"the spool is full"`},
+		"not live":              {probe: httpapi.Probe{Live: fails}, path: "/healthz", status: 503, says: "the spool is full\n"},
 		"ready":                 {probe: httpapi.Probe{Live: fails, Ready: fine}, path: "/readyz", status: 200, says: "ok\n"},
-		"not ready":             {probe: httpapi.Probe{Ready: fails}, path: "/readyz", status: 503, says: `"detail":"the spool is full"`},
+		"not ready":             {probe: httpapi.Probe{Ready: fails}, path: "/readyz", status: 503, says: "the spool is full\n"},
 		"the rest is another's": {path: "/elsewhere", status: 418},
 		"nothing is written":    {method: http.MethodPost, path: "/healthz", status: 418},
 	} {
