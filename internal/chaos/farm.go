@@ -60,8 +60,10 @@ type Farm struct {
 
 	redisBusy, storeBusy, linesBusy, cableBusy sync.Mutex
 
-	// jumped says that the clock of a worker has.
+	// jumped says that the clock of a worker has, and skewed how many attempts that
+	// clock has begun.
 	jumped atomic.Bool
+	skewed int
 
 	run string
 }
