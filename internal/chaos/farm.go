@@ -261,6 +261,7 @@ func (f *Farm) Disturb(trials int, patience time.Duration, plan ...Step) {
 			step := plan[next]
 			f.t.Logf("%5.1f s, %d results: %s", time.Since(begun).Seconds(), counts.Total(), step)
 			faults.Go(func() {
+				pass(ctx, step.After)
 				if err := step.Fault.befall(ctx, f, step); err != nil {
 					f.t.Errorf("%s: %v", step, err)
 				}
