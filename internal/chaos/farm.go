@@ -60,8 +60,10 @@ type Farm struct {
 
 	redisBusy, storeBusy, linesBusy, cableBusy sync.Mutex
 
-	// jumped says that the clock of a worker has.
+	// jumped says that the clock of a worker has, and skewed how many attempts that
+	// clock has begun.
 	jumped atomic.Bool
+	skewed int
 
 	run string
 }
@@ -259,6 +261,7 @@ func (f *Farm) Disturb(trials int, patience time.Duration, plan ...Step) {
 			step := plan[next]
 			f.t.Logf("%5.1f s, %d results: %s", time.Since(begun).Seconds(), counts.Total(), step)
 			faults.Go(func() {
+				pass(ctx, step.After)
 				if err := step.Fault.befall(ctx, f, step); err != nil {
 					f.t.Errorf("%s: %v", step, err)
 				}

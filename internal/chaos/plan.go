@@ -40,8 +40,9 @@ type Step struct {
 	Fault Fault
 	// Victim is the number of the process that it befalls; modulo how many there are.
 	Victim int
-	// For is how long it lasts.
-	For time.Duration
+	// After is how long after that, so that it comes at any moment of a round of the
+	// scheduler, and For how long it lasts.
+	After, For time.Duration
 }
 
 func (s Step) String() string {
@@ -58,7 +59,8 @@ func Plan(seed uint64, times int, lease time.Duration, faults ...Fault) []Step {
 		for range times {
 			steps = append(steps, Step{
 				At: 0.05 + 0.65*chance.Float64(), Fault: fault, Victim: chance.IntN(100),
-				For: time.Duration(fault.Leases * (1 + chance.Float64()/2) * float64(lease)),
+				After: time.Duration(chance.Float64() / 4 * float64(lease)),
+				For:   time.Duration(fault.Leases * (1 + chance.Float64()/2) * float64(lease)),
 			})
 		}
 	}
