@@ -397,8 +397,8 @@ func TestScopes(t *testing.T) {
 		join, _, _ := r.do("GET", httpblob.FarmPath, auth, "")
 		read, _, _ := r.do("GET", "/eval/runs/"+run.ID, auth, "")
 		start, _, _ := r.do("POST", "/eval/runs/"+run.ID+":pause", auth, "")
-		if blob := put(auth); join != tt.join || blob != tt.blob || read != tt.read || start != tt.start {
-			t.Errorf("%s: join %d, put a blob %d, read a run %d, pause one %d; want %+v", tt.scope, join, blob, read, start, tt)
+		if blobs := put(auth); join != tt.join || blobs != tt.blob || read != tt.read || start != tt.start {
+			t.Errorf("%s: join %d, put a blob %d, read a run %d, pause one %d; want %+v", tt.scope, join, blobs, read, start, tt)
 		}
 	}
 	_, err := r.client("token of read").Pause(t.Context(), run.ID)

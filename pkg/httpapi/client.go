@@ -57,7 +57,7 @@ func (c *Client) Create(ctx context.Context, o Order, content func(sha256 string
 	for i := 0; ; i++ {
 		var run eval.Run
 		err := c.post(ctx, RunsPath, o.Key, o, &run)
-		lacks, ok := errors.AsType[*errMissing](err)
+		lacks, ok := errors.AsType[*missingError](err)
 		if !ok || i == tries {
 			return run, err
 		}

@@ -145,7 +145,7 @@ func (o *Order) check() error {
 }
 
 // unpack writes the files of sources into a new folder. Files that are not there are
-// an [*errMissing].
+// an [*missingError].
 func (s *Sources) unpack(ctx context.Context, from blob.Store, dir string, left *int) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("unpack a suite: %w", err)
@@ -155,7 +155,7 @@ func (s *Sources) unpack(ctx context.Context, from blob.Store, dir string, left 
 		return fmt.Errorf("unpack a suite: %w", err)
 	}
 	defer root.Close()
-	lacks := &errMissing{}
+	lacks := &missingError{}
 	for _, f := range s.Files {
 		b, err := from.GetBlob(ctx, f.SHA256)
 		if errors.Is(err, store.ErrNotFound) {
@@ -195,14 +195,14 @@ func deliver(ctx context.Context, from blob.Store, o Order, dir string) (Deliver
 	d := Delivery{Order: o, Dir: dir, SuitePath: filepath.Join(dir, suiteDir, filepath.FromSlash(o.Suite.Path))}
 	left := maxSent
 	err := o.Suite.unpack(ctx, from, filepath.Join(dir, suiteDir), &left)
-	lacks, missing := errors.AsType[*errMissing](err)
+	lacks, missing := errors.AsType[*missingError](err)
 	if err != nil && !missing {
 		return d, err
 	}
 	if o.With != nil {
 		d.WithPath = filepath.Join(dir, withDir, filepath.FromSlash(o.With.Path))
 		err := o.With.unpack(ctx, from, filepath.Join(dir, withDir), &left)
-		if more, ok := errors.AsType[*errMissing](err); ok && missing {
+		if more, ok := errors.AsType[*missingError](err); ok && missing {
 			lacks.files = append(lacks.files, more.files...)
 		} else if err != nil {
 			return d, err

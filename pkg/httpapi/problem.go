@@ -12,7 +12,7 @@ import (
 )
 
 // A Problem is what went wrong with a request, as RFC 9457 has it.
-type Problem struct {
+type Problem struct { //nolint:errname // the word of the RFC
 	// Type tells kinds of problems apart; empty is "about:blank".
 	Type   string `json:"type,omitempty"`
 	Title  string `json:"title"`
@@ -55,10 +55,10 @@ type Place struct {
 	Source string `json:"source,omitempty"`
 }
 
-// errMissing says which files of an order are not there.
-type errMissing struct{ files []string }
+// A missingError says which files of an order are not there.
+type missingError struct{ files []string }
 
-func (e *errMissing) Error() string { return "some files of the suite were not sent yet" }
+func (e *missingError) Error() string { return "some files of the suite were not sent yet" }
 
 // A DeniedError says that the farm does not take the token, or not for this.
 type DeniedError struct{ Detail string }
@@ -95,7 +95,7 @@ func problemOf(err error) Problem {
 	if e, ok := errors.AsType[*scheduler.KeyError](err); ok {
 		return Problem{Type: problemKey, Status: http.StatusUnprocessableEntity, Detail: e.Error(), Key: e.Key, Run: e.Run}
 	}
-	if e, ok := errors.AsType[*errMissing](err); ok {
+	if e, ok := errors.AsType[*missingError](err); ok {
 		return Problem{Type: problemMissing, Status: http.StatusConflict, Detail: e.Error(), Hint: "PUT each of them to /api/v1/blobs/{sha256}, and ask again", Missing: e.files}
 	}
 	switch {
@@ -126,7 +126,7 @@ func (p *Problem) err() error {
 	case problemKey:
 		return &scheduler.KeyError{Key: p.Key, Run: p.Run}
 	case problemMissing:
-		return &errMissing{p.Missing}
+		return &missingError{p.Missing}
 	case problemEmpty:
 		return &toldError{p.Detail, scheduler.ErrEmpty}
 	}
