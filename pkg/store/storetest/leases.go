@@ -12,7 +12,7 @@ func testLeases(t *testing.T, s store.Store, c *clock) {
 	const term = 15 * time.Second
 	_, err := s.Lease(t.Context(), "leader")
 	notFound(t, "a lease that nobody has", err)
-	acquire := func(holder string, want string, until time.Time) {
+	acquire := func(holder, want string, until time.Time) {
 		t.Helper()
 		got, err := s.AcquireLease(t.Context(), "leader", holder, term)
 		must(t, err)
