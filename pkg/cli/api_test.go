@@ -79,7 +79,7 @@ func TestFarmOverItsAPI(t *testing.T) {
 	}
 
 	// A run that is paused, watched from afar and cancelled.
-	id := strings.TrimSpace(l.must(0, "enqueue", "suites/nightly", "-n", "20000", "--priority", "2"))
+	id := strings.TrimSpace(l.must(0, "enqueue", "suites/nightly", "-n", "3000", "--priority", "2"))
 	watch := l.start("watch", id, "--progress", "plain")
 	eventually(t, "the watch tells of results", func() bool { return strings.Contains(watch.errs.String(), "row/wrong") || watch.ended() })
 	watch.signal(os.Interrupt)
@@ -100,7 +100,7 @@ func TestFarmOverItsAPI(t *testing.T) {
 	if here, there := s.must(0, "status", id, "--json"), l.must(0, "status", id, "--json"); here != there {
 		t.Errorf("status at the store:\n%s\nover the API:\n%s\nwant the same", here, there)
 	}
-	for _, args := range [][]string{{"show", id, "one", "1"}, {"report", id, "--json"}, {"runs", "--json"}} {
+	for _, args := range [][]string{{"show", id, "one", "1"}, {"show", id, "one"}, {"report", id, "--json"}, {"runs", "--json"}} {
 		if here, there := s.must(0, args...), l.must(0, args...); here != there {
 			t.Errorf("%s at the store:\n%.2000s\nover the API:\n%.2000s\nwant the same", args, here, there)
 		}

@@ -100,7 +100,7 @@ func (f *ordering) check() error {
 	if f.priority < 1 {
 		return usage("1 is usual, 2 has twice its share", "--priority wants a positive number")
 	}
-	return nil
+	return scheduler.CheckKey(f.key)
 }
 
 // put makes a request one for the farm. seed is the one that was asked for; 0 is any.

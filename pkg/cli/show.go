@@ -64,10 +64,16 @@ raw messages between us and the server, one JSON document in a line.`,
 					if one {
 						return usage("evalfarm show RUN CASE REPEAT", "case %s has %d trials; --frames, --raw and --json want one", args[1], len(trials))
 					}
+					if err := fillIn(ctx, s, run, pointers(trials)); err != nil {
+						return err
+					}
 					return report.ShowCase(c.env.Stdout, trials, o)
 				}
 				trial, err := oneTrial(trials, args)
 				if err != nil {
+					return err
+				}
+				if err := fillIn(ctx, s, run, []*report.Trial{&trial}); err != nil {
 					return err
 				}
 				if frames {
@@ -94,7 +100,7 @@ raw messages between us and the server, one JSON document in a line.`,
 	return cmd
 }
 
-// trialsOf finds the trials of a case, by variant and repeat.
+// trialsOf finds the trials of a case, by variant and repeat, without their results.
 func trialsOf(ctx context.Context, s reader, run eval.Run, caseID, variant string) ([]report.Trial, error) {
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
@@ -123,13 +129,6 @@ func trialsOf(ctx context.Context, s reader, run eval.Run, caseID, variant strin
 			continue
 		}
 		t := report.Trial{Trial: eval.Trial{Run: run.ID, Ordinal: ordinal, Case: ref, Variant: v, Repeat: repeat, Seed: snap.Plan.SeedOf(ref.ID, repeat)}}
-		row, err := s.Result(ctx, run.ID, ordinal)
-		switch {
-		case err == nil:
-			t.Row = &row
-		case !errors.Is(err, store.ErrNotFound):
-			return nil, err
-		}
 		trials = append(trials, t)
 	}
 	switch {
@@ -147,6 +146,42 @@ func trialsOf(ctx context.Context, s reader, run eval.Run, caseID, variant strin
 		}
 		return nil, usage(hint, "run %s has no case %q", run.ID, caseID)
 	}
+}
+
+// fillIn gives trials their results. Those of a large part of a run are read in one
+// go, since each by itself would be a request to a farm.
+func fillIn(ctx context.Context, s reader, run eval.Run, trials []*report.Trial) error {
+	const fewer = 100 // trials of which one is wanted
+	if len(trials) > 1 && len(trials)*fewer > run.Trials {
+		at := map[int]*report.Trial{}
+		for _, t := range trials {
+			at[t.Ordinal] = t
+		}
+		return s.EachResult(ctx, run.ID, func(row store.Row) error {
+			if t := at[row.Ordinal]; t != nil {
+				t.Row = &row
+			}
+			return nil
+		})
+	}
+	for _, t := range trials {
+		row, err := s.Result(ctx, run.ID, t.Ordinal)
+		switch {
+		case err == nil:
+			t.Row = &row
+		case !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+	}
+	return nil
+}
+
+func pointers(trials []report.Trial) []*report.Trial {
+	out := make([]*report.Trial, len(trials))
+	for i := range trials {
+		out[i] = &trials[i]
+	}
+	return out
 }
 
 // is finds a variant by its id.

@@ -113,6 +113,10 @@ func (a *api) crossOrigin(next http.Handler) http.Handler {
 // unrouted answers what no route is for as everything else that goes wrong.
 func unrouted(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "\x00") || strings.Contains(r.URL.RawQuery, "%00") { // no database looks for it
+			Problem{Status: http.StatusBadRequest, Detail: "the path or the query has the character 0"}.write(w)
+			return
+		}
 		h, pattern := mux.Handler(r)
 		if pattern != "" {
 			mux.ServeHTTP(w, r)

@@ -334,6 +334,9 @@ func TestRefusals(t *testing.T) {
 		{"content that is no zstd", "PUT", httpblob.BlobPath + good.SHA256, token, "junk", 422},
 		{"a method that is none", "DELETE", httpblob.BlobPath + good.SHA256, token, "", 405},
 		{"no such path", "GET", "/eval/nothing", token, "", 404},
+		{"a zero in a path", "GET", "/eval/runs/r-%00", token, "", 400},
+		{"a zero in a query", "GET", "/eval/runs?suite=%00", token, "", 400},
+		{"a zero in a name", "POST", "/eval/runs", token, `{"name":"\u0000","suite":{"path":"a","files":[{"path":"a","sha256":"` + good.SHA256 + `"}]}}`, 400},
 		{"no such run", "GET", "/eval/runs/r-1", token, "", 404},
 		{"nothing to ask of a run", "POST", "/eval/runs/" + run.ID, token, "", 404},
 		{"another thing to ask", "POST", "/eval/runs/" + run.ID + ":explode", token, "", 404},
@@ -463,6 +466,12 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("the same order again made run %s, want %s", again.ID, first.ID)
 	}
 	o, content := order(shopSuite())
+	for _, bad := range []string{strings.Repeat("k", 201), "k\xff"} {
+		o.Key = bad
+		if _, err := c.Create(t.Context(), o, content); err == nil || !strings.Contains(err.Error(), "idempotency key") {
+			t.Errorf("the key %.5q: got %v, want it refused", bad, err)
+		}
+	}
 	o.Key, o.Cases = "nightly-1", []string{"one"}
 	_, err := c.Create(t.Context(), o, content)
 	if used, ok := errors.AsType[*scheduler.KeyError](err); !ok || used.Run != first.ID || used.Key != "nightly-1" {

@@ -156,7 +156,7 @@ func (c *Client) Events(ctx context.Context, run string, after int64, limit int)
 func (c *Client) EachResult(ctx context.Context, run string, fn func(store.Row) error) error {
 	for cursor := ""; ; {
 		var page trialPage
-		if err := c.get(ctx, fmt.Sprintf("%s/%s/trials?limit=%d&cursor=%s", RunsPath, url.PathEscape(run), pageSize, url.QueryEscape(cursor)), &page); err != nil {
+		if err := c.get(ctx, fmt.Sprintf("%s/%s/trials?limit=%d&cursor=%s", RunsPath, url.PathEscape(run), maxPage, url.QueryEscape(cursor)), &page); err != nil {
 			return err
 		}
 		for _, row := range page.Trials {

@@ -11,9 +11,12 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
@@ -78,7 +81,7 @@ const (
 	maxOrder = 4 << 20  // bytes of the order itself
 	maxFiles = 5000     // files of a suite
 	maxSent  = 64 << 20 // bytes of all of them
-	maxKey   = 200      // characters of an idempotency key
+	maxName  = 4096     // bytes of the suite's name for people
 )
 
 // tooLarge says that an order is beyond its bounds.
@@ -138,10 +141,12 @@ func (o *Order) check() error {
 			return err
 		}
 	}
-	if len(o.Key) > maxKey {
-		return malformed("the idempotency key has more than %d characters", maxKey)
+	for _, text := range []string{o.Name, o.Tenant, o.Baseline} {
+		if len(text) > maxName || strings.ContainsFunc(text, unicode.IsControl) {
+			return malformed("a name has more than %d bytes, or control characters", maxName)
+		}
 	}
-	return nil
+	return scheduler.CheckKey(o.Key)
 }
 
 // unpack writes the files of sources into a new folder. Files that are not there are

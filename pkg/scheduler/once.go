@@ -6,6 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
@@ -21,6 +24,20 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	return fmt.Sprintf("the idempotency key %.64q was used for run %s, which asked for something else", e.Key, e.Run)
+}
+
+// maxKey is the number of characters that a key may have.
+const maxKey = 200
+
+// CheckKey says what is wrong with a key: it is at most 200 printable characters.
+func CheckKey(key string) error {
+	if utf8.RuneCountInString(key) > maxKey {
+		return refuse("", "an idempotency key has at most %d characters", maxKey)
+	}
+	if !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return refuse("", "the idempotency key %q has characters that cannot be printed", key)
+	}
+	return nil
 }
 
 // A KeyKeeper stores new runs and finds them by their keys.
