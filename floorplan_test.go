@@ -33,7 +33,7 @@ var floors = []string{
 	"pkg/httpapi pkg/stub",
 	// Sixth: the composition.
 	"pkg/app",
-	// Seventh: the command line.
+	// Seventh: the command line, and what starts it as processes and breaks them.
 	"pkg/cli internal/chaos",
 	// The roof.
 	"cmd/evalfarm cmd/scheduler cmd/worker",
@@ -62,10 +62,10 @@ var rooms = map[string]string{
 	"github.com/emersion/":                       "", // tests only
 	"github.com/standard-webhooks/":              "", // tests only
 	"github.com/getkin/kin-openapi":              "", // tests only
-	"github.com/spf13/cobra":                     "pkg/cli internal/chaos",
-	"charm.land/":                                "pkg/cli internal/chaos",
-	"golang.org/x/term":                          "pkg/cli internal/chaos",
-	"github.com/rogpeppe/go-internal/testscript": "pkg/cli internal/chaos",
+	"github.com/spf13/cobra":                     "pkg/cli",
+	"charm.land/":                                "pkg/cli",
+	"golang.org/x/term":                          "pkg/cli",
+	"github.com/rogpeppe/go-internal/testscript": "pkg/cli",
 }
 
 // testRooms are the rooms that a dependency may enter in _test.go files only.
