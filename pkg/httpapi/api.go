@@ -59,7 +59,7 @@ type Options struct {
 const maxBlob = 64 << 20
 
 // RunsPath is the path of the runs.
-const RunsPath = "/eval/runs"
+const RunsPath = "/api/v1/runs"
 
 // New makes the handler of all routes.
 func New(o Options) http.Handler {
@@ -82,7 +82,7 @@ func New(o Options) http.Handler {
 	handle("GET "+RunsPath+"/{id}/trials", a.trials, ScopeRead, ScopeRun)
 	handle("GET "+RunsPath+"/{id}/trials/{ordinal}/attempts", a.attempts, ScopeRead, ScopeRun)
 	handle("GET "+RunsPath+"/{id}/events", a.events, ScopeRead, ScopeRun)
-	// What is asked of a run stands behind a colon: /eval/runs/{id}:cancel.
+	// What is asked of a run stands behind a colon: /api/v1/runs/{id}:cancel.
 	handle("POST "+RunsPath+"/{asked}", a.ask, ScopeRun)
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")

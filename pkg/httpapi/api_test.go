@@ -198,11 +198,11 @@ func TestEveryOperation(t *testing.T) {
 	if got, err := c.Live(ctx, run.ID); err != nil || len(got.Running) != 1 {
 		t.Errorf("got %+v (%v), want what the run is doing", got, err)
 	}
-	if code, body, _ := r.do("GET", "/eval/runs/"+run.ID+"/summary", token, ""); code != 200 {
+	if code, body, _ := r.do("GET", "/api/v1/runs/"+run.ID+"/summary", token, ""); code != 200 {
 		t.Errorf("summary of a run that goes on: %d %s", code, body)
 	}
 	r.finish(run, eval.Pass, eval.Error)
-	if code, body, _ := r.do("GET", "/eval/runs/"+run.ID+"/summary", token, ""); code != 200 || !strings.Contains(body, `"verdict":"error"`) {
+	if code, body, _ := r.do("GET", "/api/v1/runs/"+run.ID+"/summary", token, ""); code != 200 || !strings.Contains(body, `"verdict":"error"`) {
 		t.Errorf("summary of a done run: %d %s, want the verdict error", code, body)
 	}
 	st, err := c.Status(ctx, run.ID)
@@ -262,7 +262,7 @@ func TestTrialsByThePage(t *testing.T) {
 	r.finish(run, eval.Pass, eval.Fail)
 	var got []int
 	for cursor := ""; ; {
-		code, body, _ := r.do("GET", "/eval/runs/"+run.ID+"/trials?limit=1&cursor="+cursor, token, "")
+		code, body, _ := r.do("GET", "/api/v1/runs/"+run.ID+"/trials?limit=1&cursor="+cursor, token, "")
 		var page struct {
 			Trials []store.Row `json:"trials"`
 			Next   string      `json:"next"`
@@ -291,7 +291,7 @@ func TestTrialsByThePage(t *testing.T) {
 func TestEventStream(t *testing.T) {
 	r := serve(t)
 	run := r.made(r.client(token))
-	path := "/eval/runs/" + run.ID + "/events"
+	path := "/api/v1/runs/" + run.ID + "/events"
 	ended := make(chan string, 1)
 	go func() {
 		_, body, headers := r.do("GET", path, token, "", "Accept", "text/event-stream")
@@ -327,26 +327,26 @@ func TestRefusals(t *testing.T) {
 		status                         int
 	}{
 		{"no token", "GET", httpblob.FarmPath, "", "", 401},
-		{"another token", "GET", "/eval/runs", "nonsense", "", 401},
+		{"another token", "GET", "/api/v1/runs", "nonsense", "", 401},
 		{"the token in a query", "GET", httpblob.FarmPath + "?token=" + strings.ReplaceAll(token, " ", "%20"), "", "", 401},
 		{"no token for a blob", "PUT", httpblob.BlobPath + good.SHA256, "", string(good.Zstd), 401},
 		{"content of another hash", "PUT", httpblob.BlobPath + strings.Repeat("0", 64), token, string(good.Zstd), 422},
 		{"content that is no zstd", "PUT", httpblob.BlobPath + good.SHA256, token, "junk", 422},
 		{"a method that is none", "DELETE", httpblob.BlobPath + good.SHA256, token, "", 405},
 		{"no such path", "GET", "/eval/nothing", token, "", 404},
-		{"a zero in a path", "GET", "/eval/runs/r-%00", token, "", 400},
-		{"a zero in a query", "GET", "/eval/runs?suite=%00", token, "", 400},
-		{"a zero in a name", "POST", "/eval/runs", token, `{"name":"\u0000","suite":{"path":"a","files":[{"path":"a","sha256":"` + good.SHA256 + `"}]}}`, 400},
-		{"no such run", "GET", "/eval/runs/r-1", token, "", 404},
-		{"nothing to ask of a run", "POST", "/eval/runs/" + run.ID, token, "", 404},
-		{"another thing to ask", "POST", "/eval/runs/" + run.ID + ":explode", token, "", 404},
-		{"a page of what is no number", "GET", "/eval/runs/" + run.ID + "/trials?cursor=abc", token, "", 400},
-		{"a page before the first", "GET", "/eval/runs/" + run.ID + "/trials?cursor=-1", token, "", 400},
-		{"retrying what passed", "POST", "/eval/runs/" + run.ID + ":retry", token, `{"only":["pass"]}`, 400},
-		{"an order that is no JSON", "POST", "/eval/runs", token, `suite: x`, 400},
-		{"an order with an unknown key", "POST", "/eval/runs", token, `{"suit":{}}`, 400},
-		{"two orders", "POST", "/eval/runs", token, `{"suite":{"path":"a","files":[]}} {}`, 400},
-		{"an order beyond its bounds", "POST", "/eval/runs", token, `{"name":"` + strings.Repeat("x", 5<<20) + `"}`, 413},
+		{"a zero in a path", "GET", "/api/v1/runs/r-%00", token, "", 400},
+		{"a zero in a query", "GET", "/api/v1/runs?suite=%00", token, "", 400},
+		{"a zero in a name", "POST", "/api/v1/runs", token, `{"name":"\u0000","suite":{"path":"a","files":[{"path":"a","sha256":"` + good.SHA256 + `"}]}}`, 400},
+		{"no such run", "GET", "/api/v1/runs/r-1", token, "", 404},
+		{"nothing to ask of a run", "POST", "/api/v1/runs/" + run.ID, token, "", 404},
+		{"another thing to ask", "POST", "/api/v1/runs/" + run.ID + ":explode", token, "", 404},
+		{"a page of what is no number", "GET", "/api/v1/runs/" + run.ID + "/trials?cursor=abc", token, "", 400},
+		{"a page before the first", "GET", "/api/v1/runs/" + run.ID + "/trials?cursor=-1", token, "", 400},
+		{"retrying what passed", "POST", "/api/v1/runs/" + run.ID + ":retry", token, `{"only":["pass"]}`, 400},
+		{"an order that is no JSON", "POST", "/api/v1/runs", token, `suite: x`, 400},
+		{"an order with an unknown key", "POST", "/api/v1/runs", token, `{"suit":{}}`, 400},
+		{"two orders", "POST", "/api/v1/runs", token, `{"suite":{"path":"a","files":[]}} {}`, 400},
+		{"an order beyond its bounds", "POST", "/api/v1/runs", token, `{"name":"` + strings.Repeat("x", 5<<20) + `"}`, 413},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -367,7 +367,7 @@ func TestCrossOrigin(t *testing.T) {
 		"by its origin":          {"Origin", "https://evil.example"},
 		"as the browser says it": {"Sec-Fetch-Site", "cross-site"},
 	} {
-		if code, body, _ := r.do("POST", "/eval/runs/"+run.ID+":cancel", token, "", headers...); code != 403 {
+		if code, body, _ := r.do("POST", "/api/v1/runs/"+run.ID+":cancel", token, "", headers...); code != 403 {
 			t.Errorf("%s: got %d %s, want 403", name, code, body)
 		}
 	}
@@ -398,8 +398,8 @@ func TestScopes(t *testing.T) {
 	} {
 		auth := "token of " + string(tt.scope)
 		join, _, _ := r.do("GET", httpblob.FarmPath, auth, "")
-		read, _, _ := r.do("GET", "/eval/runs/"+run.ID, auth, "")
-		start, _, _ := r.do("POST", "/eval/runs/"+run.ID+":pause", auth, "")
+		read, _, _ := r.do("GET", "/api/v1/runs/"+run.ID, auth, "")
+		start, _, _ := r.do("POST", "/api/v1/runs/"+run.ID+":pause", auth, "")
 		if blobs := put(auth); join != tt.join || blobs != tt.blob || read != tt.read || start != tt.start {
 			t.Errorf("%s: join %d, put a blob %d, read a run %d, pause one %d; want %+v", tt.scope, join, blobs, read, start, tt)
 		}
