@@ -79,7 +79,7 @@ func (f *carrying) add(cmd *cobra.Command) {
 func (f *carrying) config(c *command) (app.Config, error) {
 	conf := c.config()
 	conf.Slots, conf.JudgeSlots, conf.Lease, conf.Grace = f.slots, f.judges, f.lease, f.grace
-	conf.ContainerEngine = f.containerEngine(c.env)
+	conf.ContainerEngine = c.env.engine(f.engine)
 	conf.Capabilities = f.capabilities
 	err := checkCapabilities(f.capabilities)
 	if err != nil {

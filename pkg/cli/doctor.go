@@ -132,7 +132,7 @@ func (c *command) patient(cmd *cobra.Command, part string, f examining) (doctor.
 		o.Servers, o.Providers = farm.Servers, providers(farm)
 	}
 	if !f.noServers {
-		o.Opener = client.NewOpener(client.Options{Environ: conf.Environ, Self: conf.Self, GuardCommand: conf.Guard, Version: conf.Version, Logger: conf.Logger})
+		o.Opener = client.NewOpener(client.Options{Environ: conf.Environ, Self: conf.Self, GuardCommand: conf.Guard, Version: conf.Version, Logger: conf.Logger, ContainerEngine: c.env.engine(values["container_engine"])})
 	}
 	return o, found, nil
 }

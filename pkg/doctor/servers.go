@@ -36,7 +36,10 @@ func (o Options) server(ctx context.Context, name string, s eval.Server) Finding
 		return problem(check, err.Error(), "workers that start it need the secret")
 	}
 	what := server.URL
-	if len(server.Command) > 0 {
+	switch {
+	case server.Container.Image != "":
+		what = "image " + server.Container.Image // whose engine is asked when it is started
+	case len(server.Command) > 0:
 		what = server.Command[0]
 		if what != selfName {
 			if what, err = o.LookPath(server.Command[0]); err != nil {

@@ -92,11 +92,13 @@ func (b *build) servers(f *farmFile) {
 		if n := at.Get("cwd"); n != nil && !n.Bad && !filepath.IsAbs(entry.Cwd) {
 			b.report(n.Pos, "the working directory of a registered server is an absolute path", "workers on other machines start it")
 		}
-		if len(entry.Command) > 0 && strings.ContainsRune(entry.Command[0], filepath.Separator) && !filepath.IsAbs(entry.Command[0]) {
+		if entry.Image == "" && len(entry.Command) > 0 && strings.ContainsRune(entry.Command[0], filepath.Separator) && !filepath.IsAbs(entry.Command[0]) {
 			b.report(at.Get("command").Items[0].Pos, "the program of a registered server is a name on PATH or an absolute path", "workers on other machines start it")
 		}
-		if entry.Image != "" {
-			b.report(at.Place("image"), "servers in containers cannot be started yet", "")
+		for _, m := range entry.Mounts {
+			if n := m.Node().Get("source"); n != nil && !n.Bad && m.Source != "" && !filepath.IsAbs(m.Source) {
+				b.report(n.Pos, "the source of a mount of a registered server is an absolute path", "workers on other machines mount it")
+			}
 		}
 		if b.out.Servers == nil {
 			b.out.Servers = map[string]eval.Server{}

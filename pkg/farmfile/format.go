@@ -28,6 +28,8 @@ type farmFile struct {
 	Spool word `yaml:"spool,omitempty"`
 	// What a worker has that suites may require, such as gpu.
 	Capabilities capabilities `yaml:"capabilities,omitempty"`
+	// The command that runs servers with an image, by its name or its path. Default: docker or podman from PATH.
+	ContainerEngine word `yaml:"container_engine,omitempty"`
 	// The scheduler's address as workers see it: http:// or https://.
 	Blobs blobsURL `yaml:"blobs,omitempty"`
 	// The file with the farm's token, relative to this file. Default: EVALFARM_TOKEN, else a file in the state folder.

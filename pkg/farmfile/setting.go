@@ -49,6 +49,7 @@ func Settings() []Setting {
 		{Name: "token_file", InFile: true, Flag: "token-file", Path: true, Services: true, form: form[word], Default: "EVALFARM_TOKEN, else token in the state folder", Meaning: "the file with the farm's token"},
 		{Name: "spool", InFile: true, Flag: "spool", Path: true, Services: true, form: form[word], Default: "spool in the state folder", Meaning: "a worker's folder on a local disk, where results stay until they are stored"},
 		{Name: "capabilities", InFile: true, Flag: "capability", form: form[capabilities], Meaning: "what a worker, or a run in one process, has that suites may require, such as gpu; with commas between"},
+		{Name: "container_engine", InFile: true, Flag: "container-engine", form: form[word], Default: "docker or podman from PATH", Meaning: "the command that runs servers with an image, by its name or its path"},
 		{Name: "slots", InFile: true, Flag: "slots", form: form[suite.Positive], Default: "4 for each processor", Meaning: "trials at once, of a worker or of a run in one process"},
 		{Name: "judge_slots", InFile: true, Flag: "judge-slots", form: form[suite.Positive], Default: "as many as slots", Meaning: "trials judged at once"},
 		{Name: "lease", InFile: true, Flag: "lease", form: form[suite.Duration], Default: "45s", Meaning: "how long a worker may be silent before its trials are tried again"},

@@ -41,18 +41,22 @@ func (b *build) server(f *serverFile) eval.Server {
 		return b.registered(f)
 	}
 	out := f.Server()
-	out.Dir, out.Container = b.cwd(f), b.container(f)
+	out.Dir = b.cwd(f)
+	for i := range f.Mounts {
+		out.Container.Mounts[i].Source = b.source(&f.Mounts[i])
+	}
 	return out
 }
 
-// Server is the noun of a server that has no problems. Its working directory is
-// as it is written.
+// Server is the noun of a server that has no problems. Its working directory and the
+// sources of its mounts are as they are written.
 func (f *endpointFile) Server() eval.Server {
 	return eval.Server{
 		Command: f.Command, URL: f.URL, Transport: eval.Transport(f.Transport), Headers: f.Headers, Env: f.Env,
 		Dir: f.Cwd, Revision: f.Revision,
 		StartTimeout: f.StartTimeout.std(), CallTimeout: f.CallTimeout.std(), CloseTimeout: f.CloseTimeout.std(),
 		Isolation: eval.Isolation(f.Isolation), UnderTest: f.UnderTest, Requires: capabilities(f.Requires),
+		Container: f.container(),
 	}
 }
 
@@ -85,7 +89,6 @@ func (b *build) checkServer(f *serverFile) {
 		return
 	}
 	b.all = append(b.all, f.Problems()...)
-	b.checkContainer(f)
 }
 
 // Problems finds keys that do not go together.
@@ -120,6 +123,7 @@ func (f *endpointFile) Problems() []strictyaml.Problem {
 			p.report(at.Place(key), fmt.Sprintf("%s is for servers with a %s", key, what), "")
 		}
 	}
+	p.inContainer(f)
 	return p.all
 }
 
