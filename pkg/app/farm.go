@@ -139,7 +139,7 @@ func (c Config) handler(o httpapi.Options, s store.Store, lease time.Duration) h
 
 // serve serves HTTP until ctx ends.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
 	stopped := context.AfterFunc(ctx, func() {
 		// Requests are short; those that are not must not hold the process.
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

@@ -7,10 +7,12 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -39,6 +41,30 @@ func Pack(data []byte) eval.Blob {
 // Unpack returns the plain content of a blob. Content that does not have the
 // blob's sha256, is larger than [MaxSize] or is no zstd is an error.
 func Unpack(b eval.Blob) ([]byte, error) { return unpack(b, MaxSize) }
+
+// maxWindow bounds the memory that [Check] takes, whatever a blob expands to. Pack
+// and the levels of zstd that need no --ultra and no --long stay far below.
+const maxWindow = 32 << 20
+
+// Check says what [Unpack] would say of a blob, but keeps little of it in memory.
+func Check(b eval.Blob) error {
+	dec, err := zstd.NewReader(bytes.NewReader(b.Zstd), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return fmt.Errorf("unpack blob %.64q: %w", b.SHA256, err)
+	}
+	defer dec.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(dec, MaxSize+1))
+	switch got := hex.EncodeToString(sum.Sum(nil)); {
+	case err != nil:
+		return fmt.Errorf("unpack blob %.64q: %w", b.SHA256, err)
+	case n > MaxSize:
+		return fmt.Errorf("unpack blob %.64q: it has more than %d bytes", b.SHA256, MaxSize)
+	case got != b.SHA256:
+		return fmt.Errorf("unpack blob %.64q: the content has sha256 %s", b.SHA256, got)
+	}
+	return nil
+}
 
 func unpack(b eval.Blob, limit uint64) ([]byte, error) {
 	// A decoder for each call: the shared one of the zstd package allows four

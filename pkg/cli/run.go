@@ -98,7 +98,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 }
 
 // attach finds the trajectories of baselines that checks compare with.
-func (c *command) attach(ctx context.Context, s store.Store, of *eval.Suite, name string) error {
+func (c *command) attach(ctx context.Context, s scheduler.BaselineSource, of *eval.Suite, name string) error {
 	if name != "" {
 		if _, err := s.Baseline(ctx, of.Name, name); errors.Is(err, store.ErrNotFound) {
 			return usage("evalfarm baseline list", "suite %s has no baseline %q", of.Name, name)

@@ -64,7 +64,7 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	}
 	request.Budget, request.Git = d.Budget, d.Git
 	ask.put(&request, d.Seed)
-	if err := c.attach(ctx, s, &request.Suite.Suite, d.Baseline); err != nil {
+	if err := c.attach(ctx, baselinesFor(s, d.Bound), &request.Suite.Suite, d.Baseline); err != nil {
 		return eval.Run{}, err
 	}
 	// Nobody is there who could be asked.
@@ -74,6 +74,36 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	}
 	run, err := scheduler.CreateOnce(ctx, s, planned[0])
 	return run, explainEmpty(err, request.Suite)
+}
+
+// baselinesOf a tenant are all there are.
+type baselinesOf struct {
+	scheduler.BaselineSource
+	tenant string
+}
+
+// baselinesFor whoever is bound to a tenant: suites of two tenants may have one name,
+// and what the agents of the other have called is none of their business.
+func baselinesFor(s scheduler.BaselineSource, bound string) scheduler.BaselineSource {
+	if bound == "" {
+		return s
+	}
+	return baselinesOf{s, bound}
+}
+
+func (b baselinesOf) Baseline(ctx context.Context, suite, name string) (store.Baseline, error) {
+	found, err := b.BaselineSource.Baseline(ctx, suite, name)
+	if err != nil {
+		return found, err
+	}
+	run, err := b.Run(ctx, found.Run)
+	if err == nil && run.Tenant != b.tenant {
+		err = fmt.Errorf("baseline %s of suite %s: %w", name, suite, store.ErrNotFound)
+	}
+	if err != nil {
+		return store.Baseline{}, err
+	}
+	return found, nil
 }
 
 // unpacked loads a suite that was sent. It sees its own files, what was sent of the

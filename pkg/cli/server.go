@@ -43,7 +43,7 @@ func (c *command) travels(cmd *cobra.Command) error {
 	if c.serverURL == "" {
 		return nil
 	}
-	if u, err := url.Parse(c.serverURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+	if u, err := url.Parse(c.serverURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return usage("http:// or https://, and the address at which the scheduler serves its API", "--server-url %s is no address of a farm", c.serverURL)
 	}
 	flags, ok := traveling()[top(cmd).Name()]
@@ -67,7 +67,11 @@ func (c *command) client() (*httpapi.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return httpapi.NewClient(c.serverURL, token, &http.Client{Timeout: 5 * time.Minute}), nil
+	return httpapi.NewClient(c.serverURL, token, &http.Client{
+		Timeout: 5 * time.Minute,
+		// It would take the token and the suite elsewhere, or make a GET of a POST.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}), nil
 }
 
 // bearer finds the token to show to a farm, and makes none.

@@ -66,7 +66,7 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 	} else if st.Control != eval.ControlRun && st.State != eval.RunPaused {
 		state += ", " + string(st.Control) + " asked"
 	}
-	parts := []string{st.ID, st.Suite, state, fmt.Sprintf("%d/%d", st.Done, st.Trials)}
+	parts := []string{report.Line(st.ID, 100), report.Line(st.Suite, 200), report.Line(state, 200), fmt.Sprintf("%d/%d", st.Done, st.Trials)}
 	for _, v := range eval.Verdicts() {
 		if n := st.Counts.Of(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s %d", v, n))

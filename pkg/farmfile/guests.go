@@ -55,6 +55,9 @@ func (b *build) commands(f *farmFile) {
 		}
 		command := make([]string, len(words))
 		for i, w := range words {
+			if strings.Contains(string(w), "{{") {
+				b.report(at.Items[i].Pos, "a registered command is exact: {{ stands for what a sender would say", "leave it out")
+			}
 			command[i] = string(w)
 		}
 		b.out.Commands = append(b.out.Commands, command)

@@ -177,7 +177,7 @@ func (a *api) putBlob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b := eval.Blob{SHA256: r.PathValue("sha256"), Zstd: body}
-	if _, err := blob.Unpack(b); err != nil {
+	if err := blob.Check(b); err != nil {
 		Problem{Status: http.StatusUnprocessableEntity, Detail: "the content does not have this sha256"}.write(w)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
@@ -17,6 +18,9 @@ type Retrying struct {
 	// Budget replaces that of the run, number by number. Its time counts from now.
 	Budget eval.Budget `json:"budget,omitzero"`
 }
+
+// maxBudgetTime keeps what is added to it from overflowing.
+const maxBudgetTime = 100 * 365 * 24 * time.Hour
 
 // Retried says how many trials are due again, and where their run stands.
 type Retried struct {
@@ -91,6 +95,9 @@ func (a *api) retry(ctx context.Context, run eval.Run, how Retrying) (int, error
 		if !slices.Contains([]eval.Verdict{eval.Error, eval.Unjudged, eval.Unfinished}, v) {
 			return 0, malformed("only %.40q: want error, unjudged or unfinished", v)
 		}
+	}
+	if b := how.Budget; b.MicroUSD < 0 || b.Tokens < 0 || b.Time < 0 || b.Time > maxBudgetTime {
+		return 0, malformed("a budget is something positive, and its time at most %s", maxBudgetTime)
 	}
 	if err := scheduler.Retryable(run); err != nil {
 		return 0, err

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -61,7 +62,8 @@ func (c *Client) Create(ctx context.Context, o Order, content func(sha256 string
 		if !ok || i == tries {
 			return run, err
 		}
-		for _, sha256 := range lacks.files {
+		slices.Sort(lacks.files)
+		for _, sha256 := range slices.Compact(lacks.files) {
 			b, ok := content(sha256)
 			if !ok {
 				return run, fmt.Errorf("the farm at %s wants a file that is not of the suite: %.64q", c.base, sha256)

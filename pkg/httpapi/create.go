@@ -60,6 +60,7 @@ func (a *api) create(r *http.Request, o Order) (eval.Run, error) {
 	if err != nil {
 		return eval.Run{}, err
 	}
+	d.Bound = tenant(ctx)
 	return a.Create(ctx, d)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -74,6 +75,9 @@ type Delivery struct {
 	Dir string
 	// SuitePath and WithPath are those of the order, in Dir. WithPath may be empty.
 	SuitePath, WithPath string
+	// Bound is the tenant that the bearer is bound to: nothing of others may reach the
+	// run. Empty for none.
+	Bound string
 }
 
 // Bounds of an order.
@@ -82,6 +86,8 @@ const (
 	maxFiles = 5000     // files of a suite
 	maxSent  = 64 << 20 // bytes of all of them
 	maxName  = 4096     // bytes of the suite's name for people
+	maxPath  = 2048     // bytes of the path of a file
+	maxPart  = 255      // bytes of one name in it, as file systems have it
 )
 
 // tooLarge says that an order is beyond its bounds.
@@ -128,8 +134,14 @@ func (s *Sources) check(what string) error {
 // inside says whether a path stays where it is.
 func inside(p string) bool {
 	local, err := filepath.Localize(p) // refuses what is special to the machine, too
-	return err == nil && fs.ValidPath(p) && filepath.IsLocal(local)
+	if err != nil || !fs.ValidPath(p) || !filepath.IsLocal(local) || len(p) > maxPath {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return len(part) > maxPart })
 }
+
+// commitRE matches commits of git, and none.
+var commitRE = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})?$`)
 
 // check finds what is wrong with an order before a file of it is looked at.
 func (o *Order) check() error {
@@ -145,6 +157,9 @@ func (o *Order) check() error {
 		if len(text) > maxName || strings.ContainsFunc(text, unicode.IsControl) {
 			return malformed("a name has more than %d bytes, or control characters", maxName)
 		}
+	}
+	if o.Git != nil && !commitRE.MatchString(o.Git.Commit) {
+		return malformed("git: %.80q is no commit", o.Git.Commit)
 	}
 	return scheduler.CheckKey(o.Key)
 }

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
+	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
@@ -74,6 +76,31 @@ type toldError struct {
 func (e *toldError) Error() string { return e.detail }
 func (e *toldError) Unwrap() error { return e.is }
 
+// Bounds of what is told of a suite: each of many problems of one long line has the
+// whole of it.
+const (
+	maxTold   = 1000 // problems
+	maxSource = 2000 // bytes of a line
+)
+
+// told are the problems of a suite as they are told.
+func told(all []strictyaml.Problem) []Place {
+	var out []Place
+	for i, one := range all {
+		if i == maxTold {
+			one = strictyaml.Problem{File: one.File, Message: fmt.Sprintf("and %d more", len(all)-i)}
+		}
+		if len(one.Source) > maxSource {
+			one.Source = "" // a part of it would stand at another column
+		}
+		out = append(out, Place(one))
+		if i == maxTold {
+			break
+		}
+	}
+	return out
+}
+
 // problemOf is how an error is told.
 func problemOf(err error) Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
@@ -81,9 +108,7 @@ func problemOf(err error) Problem {
 	}
 	if e, ok := errors.AsType[*suite.ProblemsError](err); ok {
 		p := Problem{Type: problemSuite, Status: http.StatusUnprocessableEntity, Detail: "the suite cannot be run"}
-		for _, one := range e.Problems {
-			p.Problems = append(p.Problems, Place(one))
-		}
+		p.Problems = told(e.Problems)
 		return p
 	}
 	if e, ok := errors.AsType[*scheduler.RefusedError](err); ok {
@@ -116,6 +141,7 @@ func (p *Problem) err() error {
 	case problemSuite:
 		e := &suite.ProblemsError{}
 		for _, one := range p.Problems {
+			one.Message, one.Hint = report.Line(one.Message, maxSource), report.Line(one.Hint, maxSource) // as strictyaml promises
 			e.Problems = append(e.Problems, strictyaml.Problem(one))
 		}
 		return e

@@ -54,10 +54,10 @@ func tenant(ctx context.Context) string {
 func (a *api) allow(next http.HandlerFunc, scopes []Scope) http.HandlerFunc {
 	all := Token{SHA256: HashToken(a.Token)}
 	return func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		hash := []byte(HashToken(token))
 		// Hashes are compared, so that the time it takes tells nothing of a token.
-		of := func(t Token) bool { return subtle.ConstantTimeCompare(hash, []byte(t.SHA256)) == 1 }
+		of := func(t Token) bool { return bearer && subtle.ConstantTimeCompare(hash, []byte(t.SHA256)) == 1 }
 		if of(all) {
 			next(w, r)
 			return

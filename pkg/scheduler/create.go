@@ -88,7 +88,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 	loaded := req.Suite
 	matrix, err := suite.Expand(&loaded.Suite, req.Selection)
 	if err != nil {
-		return eval.Run{}, eval.Snapshot{}, nil, fmt.Errorf("expand suite %s: %w", loaded.Suite.Name, err)
+		return eval.Run{}, eval.Snapshot{}, nil, refuse("run less of it: fewer cases, values of axes or repeats", "expand suite %s: %s", loaded.Suite.Name, err)
 	}
 	if len(matrix.Cells) == 0 {
 		if matrix.Excluded > 0 {

@@ -203,7 +203,11 @@ func (l *loader) breaks() {
 func (l *loader) collect(tree *strictyaml.Node) {
 	var found []*strictyaml.Node
 	if include := tree.Get("include"); include != nil {
-		for _, n := range include.Items {
+		for i, n := range include.Items {
+			if i == maxIncludes {
+				l.report(n.Pos, fmt.Sprintf("more than %d entries in include", maxIncludes), "a glob with * stands for many files")
+				break
+			}
 			var entry includeFile
 			if problems := strictyaml.Decode(n, &entry, strictyaml.Options{}); len(problems) > 0 {
 				continue // decoding the suite reports them

@@ -49,5 +49,5 @@ func (b *build) checkRegistered(f *serverFile) {
 
 // endpointKeys are those that say what a server is.
 func endpointKeys() []string {
-	return []string{"command", "url", "transport", "headers", "env", "cwd", "revision", "image", "mounts", "network", "memory", "cpus", "user", "pull"}
+	return []string{"command", "url", "transport", "headers", "env", "cwd", "revision", "image", "mounts", "network", "memory", "cpus", "user", "pull", "requires"}
 }

@@ -18,6 +18,8 @@ type sources struct {
 	origins map[string]origin
 	// contents of these files, if they are to be known.
 	contents map[string][]byte
+	// reads and bytes count what was read, the same file again and again included.
+	reads, bytes int
 	// rowless holds what was reported of data sets, so that one slip in a
 	// template is not reported for every row.
 	rowless map[string]bool
@@ -34,8 +36,34 @@ func (s *sources) open(o origin, pos strictyaml.Pos) *strictyaml.Node {
 	return n
 }
 
+// Bounds of what one suite may make its loader read: a small one can name many files
+// many times.
+const (
+	maxReads    = 100_000
+	maxRead     = 256 << 20
+	maxIncludes = 1000
+)
+
+// mayRead counts a file; false means that the bound is reached, which it reports once.
+func (s *sources) mayRead(pos strictyaml.Pos, bytes int) bool {
+	before := s.reads <= maxReads && s.bytes <= maxRead
+	s.reads++
+	s.bytes += bytes
+	within := s.reads <= maxReads && s.bytes <= maxRead
+	if before && !within {
+		s.report(pos, fmt.Sprintf("the suite reads more than %d files or %d bytes", maxReads, maxRead), "name each file once")
+	}
+	return within
+}
+
 func (s *sources) read(o origin, pos strictyaml.Pos) ([]byte, bool) {
+	if s.reads > maxReads || s.bytes > maxRead { // was reported
+		return nil, false
+	}
 	data, err := o.project.read(o.name)
+	if err == nil && !s.mayRead(pos, len(data)) {
+		return nil, false
+	}
 	if err != nil {
 		p := pos.Problem(fmt.Sprintf("cannot read %s: %s", strictyaml.Quote(filepath.ToSlash(o.shown)), plain(err)), "")
 		if p.File == "" {

@@ -45,7 +45,7 @@ func getBlob(ctx context.Context, q querier, sha256 string) (eval.Blob, error) {
 // check opens every blob.
 func check(bs []eval.Blob) error {
 	for _, b := range bs {
-		if _, err := blob.Unpack(b); err != nil {
+		if err := blob.Check(b); err != nil {
 			return err
 		}
 	}
