@@ -69,10 +69,12 @@ type command struct {
 	color    string
 	farmFile string
 	store    string
-	blobs    string // where large blobs are; empty for what the state folder remembers
-	verbose  bool
-	log      struct{ level, format string }
-	logLevel slog.LevelVar
+	// storeGiven says that the store comes from a flag.
+	storeGiven bool
+	blobs      string // where large blobs are; empty for what the state folder remembers
+	verbose    bool
+	log        struct{ level, format string }
+	logLevel   slog.LevelVar
 	// loaded is the farm file, once it has been looked for; nil if there is none.
 	loaded *loadedFarm
 	// warned is true when variables that mean nothing have been told of.

@@ -68,7 +68,7 @@ is wrong is 2, as everywhere.`,
 			return c.diagnose(append(found, doctor.Examine(cmd.Context(), o)...), f.json)
 		},
 	}
-	for _, name := range []string{"redis", "listen", "blobs", "token_file", "slots"} {
+	for _, name := range []string{"redis", "listen", "blobs", "spool", "token_file", "slots"} {
 		if s, ok := farmfile.Find(name); ok {
 			cmd.Flags().String(s.Flag, "", s.Meaning)
 		}
@@ -126,6 +126,10 @@ func (c *command) patient(cmd *cobra.Command, part string, f examining) (doctor.
 	}
 	if part == doctor.PartScheduler {
 		return o, found, nil
+	}
+	o.Spool = filepath.Join(conf.Home, "spool")
+	if values["spool"] != "" {
+		o.Spool = c.env.abs(values["spool"])
 	}
 	o.Blobs, o.Spawn = values["blobs"], part == ""
 	if farm != nil {

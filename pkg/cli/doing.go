@@ -129,6 +129,12 @@ func liveLines(l eval.Live, now time.Time) []string {
 	if w := waits(l); w != "" {
 		lines = append(lines, "  "+w)
 	}
+	if l.NoWorker {
+		lines = append(lines, "  waits for a worker; none takes trials now")
+	}
+	if l.Quota > 0 {
+		lines = append(lines, fmt.Sprintf("  begins no more while its tenant has %s out, its quota", plural(l.Quota, "trial")))
+	}
 	for _, requires := range l.Lacking {
 		lines = append(lines, "  waits for a worker with "+strings.ReplaceAll(report.Line(requires, 120), ".", " and "))
 	}

@@ -172,6 +172,10 @@ func TestPeopleAndARunOfTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	sched, at := serve(s, redis, "--listen", "127.0.0.1:"+port)
+	eventually(t, "status says that there is no worker", func() bool {
+		out, _ := s.run("status", run)
+		return strings.Contains(out, "waits for a worker; none takes trials now")
+	})
 	hands := join(s, redis, at, 2)
 	standing := func() (st state) {
 		s.json(&st, 0, "status", run, "--json")

@@ -70,6 +70,7 @@ func (c *command) settle(cmd *cobra.Command) error {
 		return nil
 	}
 	c.warnStrangers()
+	c.storeGiven = cmd.Flags().Changed("store")
 	farm, err := c.farm()
 	if err != nil {
 		return err

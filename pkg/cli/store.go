@@ -27,7 +27,7 @@ func (c *command) again() string {
 	switch {
 	case c.serverURL != "":
 		return "--server-url " + c.serverURL + " "
-	case c.store != "":
+	case c.storeGiven: // what the environment and farm.yaml say holds the next time too
 		return "--store URL "
 	}
 	return ""

@@ -27,7 +27,7 @@ const (
 // A Finding is what was seen of one thing. Its texts may hold what a server said,
 // so they are hostile; secrets are taken out of them.
 type Finding struct {
-	// Check is what was looked at: redis, clock, store, disk, state, files, token,
+	// Check is what was looked at: redis, clock, store, disk, state, spool, files, token,
 	// listen, blobs, spawn, server NAME or keys NAME.
 	Check   string `json:"check"`
 	Level   Level  `json:"level"`
@@ -50,6 +50,8 @@ type Options struct {
 	Store string
 	// Home is the state folder.
 	Home string
+	// Spool is a worker's folder for what is not stored yet.
+	Spool string
 	// Listen is where the scheduler would serve.
 	Listen string
 	// Blobs is the scheduler's address as workers see it.
@@ -107,6 +109,7 @@ func Examine(ctx context.Context, o Options) []Finding {
 	all = append(all, o.redis(ctx)...)
 	all = append(all, o.store(ctx)...)
 	all = append(all, o.state()...)
+	all = append(all, o.spool()...)
 	all = append(all, o.disk()...)
 	all = append(all, o.files()...)
 	all = append(all, o.token()...)

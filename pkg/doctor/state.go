@@ -26,6 +26,28 @@ func (o Options) state() []Finding {
 	return []Finding{ok("state", o.Home+" can be written")}
 }
 
+// spool looks at the folder where a worker keeps results, and at the room there.
+func (o Options) spool() []Finding {
+	if o.Spool == "" {
+		return nil
+	}
+	if err := writable(o.Spool); err != nil {
+		return []Finding{problem("spool", err.Error(), "let this user write it, on a local disk, or name another with spool")}
+	}
+	folder := existing(o.Spool)
+	free, err := o.Free(folder)
+	const advice = "make room: a worker whose spool is full takes no trials"
+	switch {
+	case err != nil:
+		return []Finding{warning("spool", fmt.Sprintf("the space in %s cannot be seen: %s", folder, err), "")}
+	case free < full:
+		return []Finding{problem("spool", size(free)+" are free in "+folder, advice)}
+	case free < filling:
+		return []Finding{warning("spool", size(free)+" are free in "+folder, advice)}
+	}
+	return []Finding{ok("spool", o.Spool+" can be written, "+size(free)+" are free")}
+}
+
 // writable says why nothing can be written into a folder. One that is not there
 // could be made, if that is so of the nearest folder around it.
 func writable(folder string) error {

@@ -11,6 +11,11 @@ type Live struct {
 	// Lacking is what trials of the run require, and no living worker has: they wait
 	// for one.
 	Lacking []string `json:"lacking,omitempty"`
+	// NoWorker says that trials wait in the queue, and that no living worker takes any.
+	NoWorker bool `json:"no_worker,omitempty"`
+	// Quota is the trials that the run's tenant may have out at once, while that keeps
+	// the run from beginning more; 0 when it does not.
+	Quota int `json:"quota,omitempty"`
 	// Limits of the keys that the run's models are called with.
 	Limits []LimitState `json:"limits,omitempty"`
 	// HeldElsewhereMicroUSD is what other runs hold of the day's money while the run

@@ -68,6 +68,11 @@ func (s *Scheduler) fill(ctx context.Context, l *lane, runs []*running) error {
 	}
 	var errs []error
 	for i := range batches {
+		b := &batches[i]
+		b.r.quota = 0
+		if _, more := b.next(); more && b.account.full() {
+			b.r.quota = b.account.Trials
+		}
 		if err := s.dispatch(ctx, &batches[i]); err != nil {
 			errs = append(errs, fmt.Errorf("run %s: %w", batches[i].r.run.ID, err))
 		}

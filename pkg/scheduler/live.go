@@ -47,6 +47,10 @@ func (s *Scheduler) show(ctx context.Context, runs []*running) error {
 		if live.Lacking, err = s.lacking(ctx, r); err != nil {
 			return err
 		}
+		if r.run.Control == eval.ControlRun {
+			live.Quota = r.quota
+			live.NoWorker = r.queue.slots == 0 && len(r.dispatched()) > 0
+		}
 		for _, a := range doing {
 			if a.Run == r.run.ID || r.judges != nil && a.Run == r.judges.run.ID {
 				live.Running = append(live.Running, a)

@@ -121,6 +121,8 @@ type running struct {
 	pools [][]pool
 	// choosy says that some trials are not for every worker.
 	choosy bool
+	// quota is that of the tenant, while it keeps the run from beginning more; else 0.
+	quota int
 	// short is what the next hold did not fit, and final that it never will.
 	short    eval.Shortage
 	final    bool

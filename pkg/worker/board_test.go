@@ -73,8 +73,11 @@ func TestBoard(t *testing.T) {
 func TestBoardOfACall(t *testing.T) {
 	told := make(chan []eval.Activity, 1000)
 	release := make(chan struct{})
+	var before atomic.Pointer[time.Time] // when the first call, which is over at once and may be told too, began
 	slow := modelFunc(func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		if len(req.Messages) == 1 {
+			now := time.Now()
+			before.Store(&now)
 			return calls("getCustomerStatus", customer), nil
 		}
 		<-release
@@ -88,7 +91,10 @@ func TestBoardOfACall(t *testing.T) {
 		o.Place.(*place).tell = func(as []eval.Activity) { told <- as }
 	})
 	b.place.jobs <- jobs.Job{Run: "r-1", Attempt: 1, Header: b.header}
-	asked := func(as []eval.Activity) bool { return len(as) == 1 && as[0].Doing == eval.DoingModel }
+	asked := func(as []eval.Activity) bool {
+		first := before.Load()
+		return len(as) == 1 && as[0].Doing == eval.DoingModel && first != nil && as[0].Since.After(*first)
+	}
 	first, second := awaited(t, told, asked)[0], awaited(t, told, asked)[0]
 	if !first.Since.Equal(second.Since) {
 		t.Errorf("the same call is told since %v and since %v", first.Since, second.Since)

@@ -160,12 +160,31 @@ func (w *Worker) Run(ctx context.Context) error {
 	drained()
 	stopBeats()
 	err = errors.Join(err, g.Wait())
+	w.leave(context.WithoutCancel(ctx))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.outdated != nil {
 		return errors.Join(w.outdated, err)
 	}
 	return err
+}
+
+// leave tells the queue that the worker has no slots any more and does nothing, or it
+// would be counted, and what it has done be shown as running, until a lease after its
+// end. A queue that is away finds out by itself.
+func (w *Worker) leave(ctx context.Context) {
+	w.mu.Lock()
+	missed := w.missed
+	w.mu.Unlock()
+	if missed != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	w.draining.Store(true)
+	if err := w.beatOnce(ctx); err != nil {
+		w.log.DebugContext(ctx, "leave", "error", err)
+	}
 }
 
 // beat renews all claims and passes on what comes back.
