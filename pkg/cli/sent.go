@@ -91,14 +91,14 @@ func baselinesFor(s scheduler.BaselineSource, bound string) scheduler.BaselineSo
 	return baselinesOf{s, bound}
 }
 
-func (b baselinesOf) Baseline(ctx context.Context, suite, name string) (store.Baseline, error) {
-	found, err := b.BaselineSource.Baseline(ctx, suite, name)
+func (b baselinesOf) Baseline(ctx context.Context, of, name string) (store.Baseline, error) {
+	found, err := b.BaselineSource.Baseline(ctx, of, name)
 	if err != nil {
 		return found, err
 	}
 	run, err := b.Run(ctx, found.Run)
 	if err == nil && run.Tenant != b.tenant {
-		err = fmt.Errorf("baseline %s of suite %s: %w", name, suite, store.ErrNotFound)
+		err = fmt.Errorf("baseline %s of suite %s: %w", name, of, store.ErrNotFound)
 	}
 	if err != nil {
 		return store.Baseline{}, err
