@@ -106,7 +106,9 @@ func crossing(critical, times []float64) float64 {
 				d = density(next[i])
 			}
 			for j, from := range grid {
-				d += mass[j] * density(next[i]-from)
+				if math.Abs(next[i]-from) < reach*step {
+					d += mass[j] * density(next[i]-from)
+				}
 			}
 			nextMass[i] = d * width / 3 * simpson(i, intervals)
 		}

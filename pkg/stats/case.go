@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A Case is what came of the repeats of one case in one arm: the case of a suite
 // or a cell of it, whatever is sampled as one. Repeats without a verdict are not
@@ -48,13 +51,11 @@ func (c Case) weight() float64 {
 
 // known are the cases that say something.
 func known(cases []Case) []Case {
-	var out []Case
-	for _, c := range cases {
-		if c.known() {
-			out = append(out, c)
-		}
+	silent := func(c Case) bool { return !c.known() }
+	if !slices.ContainsFunc(cases, silent) {
+		return cases
 	}
-	return out
+	return slices.DeleteFunc(slices.Clone(cases), silent)
 }
 
 // sumOver adds a term of each case, in the same bits whatever their order.

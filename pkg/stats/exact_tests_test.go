@@ -11,7 +11,7 @@ import (
 )
 
 func TestStratifiedTestVectors(t *testing.T) {
-	for _, v := range vectors(t, "strat_exact") {
+	for _, v := range vectors(t, "strat_exact") { //nolint:misspell // the name of the family
 		t.Run(v.ID, func(t *testing.T) {
 			var in struct{ CA, NA, CB, NB []int }
 			var want struct {

@@ -12,8 +12,10 @@ const residue = 1e-15
 // total is the sum of the values, the same bits whatever their order, because
 // they are added in order of size.
 func total(xs []float64) float64 {
+	sorted := slices.Clone(xs)
+	slices.Sort(sorted)
 	var sum float64
-	for _, x := range slices.Sorted(slices.Values(xs)) {
+	for _, x := range sorted {
 		sum += x
 	}
 	return sum
