@@ -31,6 +31,21 @@ func Decide(difference Interval, margin float64) Decision {
 	}
 }
 
+// DecideRate judges the rate of one arm against the least that it must be, with its
+// interval: it passes if the lower bound reaches that, fails if the upper bound does
+// not, and is inconclusive otherwise, or where a bound is NaN. The interval must be one
+// to decide by: [KornGraubard], at the level of the look where there are several.
+func DecideRate(rate Interval, least float64) Decision {
+	switch {
+	case rate.Low >= least:
+		return Pass
+	case rate.High < least:
+		return Fail
+	default:
+		return Inconclusive
+	}
+}
+
 // DecideRatio judges a ratio of latencies or costs, head over base, with its interval:
 // it passes if the ratio is shown to be below 1+tolerance, fails if it is shown to
 // be above 1 and not to be below that, and is inconclusive otherwise, or where a

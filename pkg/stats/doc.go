@@ -21,6 +21,7 @@
 //
 //	its rate, each case counting the same       Macro; Micro by trials, as information
 //	would these cases show it again?            Repeatability
+//	does it reach a bound?                      DecideRate of KornGraubard, at Repeatability's effective n
 //	would other cases like these?               Generalize, also of PassAtK and Disagreement of each case
 //	where do the differences come from?         Decompose
 //	pass@k, pass^k, majority and G-Pass         PassAtK, PassHatK, MajorityAtK, GPassAtK, MGPassAtK; all are AtLeast

@@ -230,6 +230,54 @@ func sequentialErrors(t *testing.T, runs int) {
 	}
 }
 
+// TestRateErrors asks of one arm whether it reaches a bound that is its very rate: a
+// pass and a fail are as wrong. One looks once, or after each round from the second.
+func TestRateErrors(t *testing.T) {
+	const rounds = 10
+	boundary := WangTsiatis(alpha, rounds, []int{2, 4, 6, 8, 10}, WangTsiatisShape)
+	for name, rates := range map[string][]float64{
+		"eleven at 0.8":  less(perfect(11), 0.2),
+		"fifty at 0.95":  less(perfect(50), 0.05),
+		"ten at 0.5":     less(perfect(10), 0.5),
+		"fifty, high":    high(50),
+		"fifty, hard":    hard(50),
+		"five, hard":     hard(5),
+		"twenty at 0.99": less(perfect(20), 0.01),
+	} {
+		t.Run(name, func(t *testing.T) {
+			least := mean(rates)
+			decide := func(cases []Case, level float64) Decision {
+				e := Repeatability(cases, 1-2*level)
+				return DecideRate(KornGraubard(e.Point, e.EffectiveN, 1-2*level), least)
+			}
+			random := rand.New(rand.NewPCG(59, 61))
+			for _, repeats := range []int{1, 3} {
+				once := map[Decision]int{}
+				for range simulated {
+					once[decide(repeated(random, rates, repeats), alpha)]++
+				}
+				bounds{wrongly, 0, wrongly, 0}.check(t, once, simulated)
+			}
+			looks := map[Decision]int{}
+			for range simulated / 2 {
+				passed, cases := make([]int, len(rates)), make([]Case, len(rates))
+				decision := Inconclusive
+				for round := 1; round <= rounds && decision == Inconclusive; round++ {
+					for i, p := range rates {
+						passed[i] += passes(random, 1, p)
+						cases[i] = Passed(passed[i], round)
+					}
+					if level, planned := boundary.Level(round); planned {
+						decision = decide(cases, level)
+					}
+				}
+				looks[decision]++
+			}
+			bounds{wrongly, 0, wrongly, 0}.check(t, looks, simulated/2)
+		})
+	}
+}
+
 // TestFixedBaseIsConservative: where the base is not repeated, the looks have more in
 // common than was planned for, so that a walk crosses less often. With as many repeats
 // of the base as there are rounds, a look after round k knows 2k/(k+rounds) of what the

@@ -146,6 +146,40 @@ func TestDecomposeLeavesOutSingleRepeats(t *testing.T) {
 	}
 }
 
+// TestKornGraubardIsClopperPearson where the number of trials is whole.
+func TestKornGraubardIsClopperPearson(t *testing.T) {
+	for n := 1; n <= 40; n++ {
+		for c := range n + 1 {
+			got, want := KornGraubard(float64(c)/float64(n), float64(n), 0.9), ClopperPearson(c, n, 0.9)
+			near(t, "low", got.Low, number(want.Low), 1e-9)
+			near(t, "high", got.High, number(want.High), 1e-9)
+		}
+	}
+	if got := KornGraubard(math.NaN(), 0, 0.9); !math.IsNaN(got.Point) || got.Low != 0 || got.High != 1 {
+		t.Errorf("without trials: got %+v, want a NaN point in [0, 1]", got)
+	}
+}
+
+func TestDecideRate(t *testing.T) {
+	nan := math.NaN()
+	for name, row := range map[string]struct {
+		rate Interval
+		want Decision
+	}{
+		"above":       {Interval{0.97, 0.95, 0.99}, Pass},
+		"reached":     {Interval{0.95, 0.9, 0.97}, Pass},
+		"around":      {Interval{0.9, 0.85, 0.95}, Inconclusive},
+		"up to it":    {Interval{0.85, 0.8, 0.9}, Inconclusive},
+		"below":       {Interval{0.8, 0.7, 0.89}, Fail},
+		"nothing ran": {Interval{nan, 0, 1}, Inconclusive},
+		"no bounds":   {Interval{0.9, nan, nan}, Inconclusive},
+	} {
+		if got := DecideRate(row.rate, 0.9); got != row.want {
+			t.Errorf("%s: got %s, want %s", name, got, row.want)
+		}
+	}
+}
+
 func drawCases(t *rapid.T) []Case {
 	graded := rapid.Bool().Draw(t, "graded")
 	var cases []Case
