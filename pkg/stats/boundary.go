@@ -63,7 +63,8 @@ func WangTsiatis(alpha float64, rounds int, looks []int, shape float64) Boundary
 	// One look at α alone crosses too often, all looks at α/K each too rarely.
 	low := normal(1-2*alpha) * math.Pow(times[0], 0.5-shape)
 	high := normal(1 - 2*alpha/float64(len(looks)))
-	b.Constant = root(low, high, func(c float64) float64 { return crossing(critical(c), times) - alpha })
+	// The logarithm of the chance is nearly straight, so that a few steps find it.
+	b.Constant = root(low, high, func(c float64) float64 { return math.Log(crossing(critical(c), times) / alpha) })
 	b.Critical = critical(b.Constant)
 	for _, c := range b.Critical {
 		b.Levels = append(b.Levels, normalTail(c))
@@ -141,7 +142,7 @@ func root(low, high float64, f func(float64) float64) float64 {
 		}
 		x := (low*atHigh - high*atLow) / (atHigh - atLow)
 		y := f(x)
-		if math.Abs(y) < 1e-10 {
+		if math.Abs(y) < 1e-9 {
 			return x
 		}
 		if (y > 0) == (atHigh > 0) {
