@@ -145,10 +145,10 @@ func TestGateErrorsOfScores(t *testing.T) {
 				return cases
 			}
 			decisions := map[Decision]int{}
-			for range simulated {
+			for range simulated / 2 {
 				decisions[Decide(Difference(graded(row.base), graded(row.head), alpha), margin)]++
 			}
-			row.want.check(t, decisions, simulated)
+			row.want.check(t, decisions, simulated/2)
 		})
 	}
 }
@@ -251,15 +251,16 @@ func TestRateErrors(t *testing.T) {
 				return DecideRate(KornGraubard(e.Point, e.EffectiveN, 1-2*level), least)
 			}
 			random := rand.New(rand.NewPCG(59, 61))
+			const runs = simulated / 2
 			for _, repeats := range []int{1, 3} {
 				once := map[Decision]int{}
-				for range simulated {
+				for range runs {
 					once[decide(repeated(random, rates, repeats), alpha)]++
 				}
-				bounds{wrongly, 0, wrongly, 0}.check(t, once, simulated)
+				bounds{wrongly, 0, wrongly, 0}.check(t, once, runs)
 			}
 			looks := map[Decision]int{}
-			for range simulated / 2 {
+			for range runs {
 				passed, cases := make([]int, len(rates)), make([]Case, len(rates))
 				decision := Inconclusive
 				for round := 1; round <= rounds && decision == Inconclusive; round++ {
@@ -273,7 +274,7 @@ func TestRateErrors(t *testing.T) {
 				}
 				looks[decision]++
 			}
-			bounds{wrongly, 0, wrongly, 0}.check(t, looks, simulated/2)
+			bounds{wrongly, 0, wrongly, 0}.check(t, looks, runs)
 		})
 	}
 }

@@ -236,7 +236,7 @@ func TestSuiteProperties(t *testing.T) {
 // they speak of: the mean rate of all cases there could be, and that of the cases
 // drawn. The seed is fixed.
 func TestSuiteCoverage(t *testing.T) {
-	const runs = 2000
+	const runs = 1000
 	random := rand.New(rand.NewPCG(3, 5))
 	for name, suite := range map[string]struct {
 		mean           float64
