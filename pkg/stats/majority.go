@@ -42,16 +42,7 @@ func JudgeMajority(votes []*bool) Majority {
 // right, each being right with the given chance, and the chance that they tie
 // (Condorcet 1785). Judges share errors, so a real panel gains less.
 func Condorcet(judges int, accuracy float64) (majority, tie float64) {
-	// right[k] is the chance that k of the judges so far are right.
-	right := make([]float64, judges+1)
-	right[0] = 1
-	for j := 1; j <= judges; j++ {
-		for k := j; k > 0; k-- {
-			right[k] = right[k]*(1-accuracy) + right[k-1]*accuracy
-		}
-		right[0] *= 1 - accuracy
-	}
-	for k, p := range right {
+	for k, p := range binomials(judges, accuracy) {
 		switch {
 		case 2*k > judges:
 			majority += p

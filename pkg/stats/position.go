@@ -1,7 +1,5 @@
 package stats
 
-import "math"
-
 // A Preference is which of two answers a judge finds better.
 type Preference string
 
@@ -28,16 +26,5 @@ func PositionSwap(ab, ba Preference) (winner Preference, consistent bool) {
 // is twice the smaller tail of Binomial(n, 1/2), at most 1; without such pairs
 // it is 1.
 func PositionBiasSign(firstWins, secondWins int) float64 {
-	n, k := firstWins+secondWins, min(firstWins, secondWins)
-	// From the term at k downwards, each is a known multiple of the one before.
-	all, _ := math.Lgamma(float64(n + 1))
-	in, _ := math.Lgamma(float64(k + 1))
-	out, _ := math.Lgamma(float64(n - k + 1))
-	var tail float64
-	term := 1.0
-	for i := k; i >= 0 && term > 0; i-- {
-		tail += term
-		term *= float64(i) / float64(n-i+1)
-	}
-	return min(1, 2*tail*math.Exp(all-in-out-float64(n)*math.Ln2))
+	return min(1, 2*signTail(min(firstWins, secondWins), firstWins+secondWins))
 }

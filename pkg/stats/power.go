@@ -39,3 +39,26 @@ func (d Design) RequiredRepeats(variance, drop float64) float64 {
 	z := d.factor() / drop
 	return z * z * 2 * variance / float64(d.Cases)
 }
+
+// A Population is what two arms differ by when cases are a sample of others like
+// them.
+type Population struct {
+	// Between is the variance of the true difference over cases.
+	Between float64
+	// Base and Head are the mean variances within a case of the arms' means: those
+	// of a single repeat, divided by the number of repeats.
+	Base, Head float64
+}
+
+// RequiredCases is how many cases it takes to find a difference with a chance of
+// power, two-sided at α: (z_{1-α/2}+z_{power})²·(Between+Base+Head)/difference²
+// (Miller 2024, arXiv 2411.00640, section 5), before it is rounded up. About 1,000
+// cases show 3 points. It is the question for new cases; for these see [Design]. For
+// a difference of 0 it is +Inf.
+func (p Population) RequiredCases(difference, alpha, power float64) float64 {
+	if difference == 0 {
+		return math.Inf(1)
+	}
+	z := (normal(1-alpha) + normal(2*power-1)) / difference
+	return z * z * (p.Between + p.Base + p.Head)
+}

@@ -53,23 +53,3 @@ func PPIMeanWith(lambda float64, labels, judged, unlabelled []float64, confidenc
 	se := math.Sqrt(lambda*lambda*variance(unlabelled)/float64(len(unlabelled)) + variance(rest)/float64(len(rest)))
 	return PPI{Interval: around(theta, se, confidence, math.Inf(-1), math.Inf(1)), Lambda: lambda, SE: se}
 }
-
-func mean(xs []float64) float64 {
-	var sum float64
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
-}
-
-// covariance is the unbiased one of a sample; variance is that with itself.
-func covariance(xs, ys []float64) float64 {
-	mx, my := mean(xs), mean(ys)
-	var sum float64
-	for i := range xs {
-		sum += (xs[i] - mx) * (ys[i] - my)
-	}
-	return sum / float64(len(xs)-1)
-}
-
-func variance(xs []float64) float64 { return covariance(xs, xs) }

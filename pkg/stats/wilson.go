@@ -16,20 +16,23 @@ type Interval struct {
 // computing them leaves residues. With n = 0 the point is NaN and the interval
 // is [0, 1].
 func Wilson(c, n int, confidence float64) Interval {
-	if n == 0 {
+	return wilson(float64(c)/float64(n), float64(n), confidence)
+}
+
+// wilson takes an effective number of trials, which need not be whole.
+func wilson(p, size, confidence float64) Interval {
+	if size == 0 {
 		return Interval{Point: math.NaN(), Low: 0, High: 1}
 	}
 	z := normal(confidence)
-	size := float64(n)
-	p := float64(c) / size
 	scale := 1 + z*z/size
 	centre := (p + z*z/(2*size)) / scale
 	half := z / scale * math.Sqrt(p*(1-p)/size+z*z/(4*size*size))
-	ci := Interval{Point: p, Low: centre - half, High: centre + half}
-	if c == 0 {
+	ci := Interval{Point: p, Low: max(0, centre-half), High: min(1, centre+half)}
+	if p == 0 {
 		ci.Low = 0
 	}
-	if c == n {
+	if p == 1 {
 		ci.High = 1
 	}
 	return ci
