@@ -180,10 +180,7 @@ type doorway interface {
 // doorway of a worker's address of blobs.
 func (c WorkerConfig) doorway() (doorway, error) {
 	if !Shared(c.Blobs) {
-		return httpblob.New(c.Blobs, c.Token, &http.Client{
-			Timeout:       time.Minute,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would take the token elsewhere
-		}), nil
+		return httpblob.New(c.Blobs, c.Token, &http.Client{Timeout: time.Minute}), nil
 	}
 	share, err := c.openShare(c.Blobs)
 	return sharedFarm{share}, err

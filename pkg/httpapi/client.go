@@ -47,10 +47,10 @@ type awayError struct{ error }
 // NewClient makes a client for the base URL of a farm's API and a token.
 func NewClient(base, token string, c *http.Client) *Client {
 	base = strings.TrimRight(base, "/")
-	return &Client{Client: httpblob.New(base, token, c), base: base, token: token, http: c}
+	return &Client{Client: httpblob.New(base, token, c), base: base, token: token, http: httpblob.Direct(c)}
 }
 
-// Create asks for a run. content gives the plain content of a file by its sha256; the
+// Create asks for a run. content gives a file by its sha256; the
 // client sends those that the farm lacks.
 func (c *Client) Create(ctx context.Context, o Order, content func(sha256 string) (eval.Blob, bool)) (eval.Run, error) {
 	// Another time around only if what was there is collected meanwhile.

@@ -41,7 +41,15 @@ type Client struct {
 
 // New makes a client for a scheduler's base URL and token.
 func New(base, token string, c *http.Client) *Client {
-	return &Client{base: strings.TrimRight(base, "/"), token: token, http: c}
+	return &Client{base: strings.TrimRight(base, "/"), token: token, http: Direct(c)}
+}
+
+// Direct is an HTTP client that follows no redirect: it would take the token elsewhere,
+// or make a GET of a POST.
+func Direct(c *http.Client) *http.Client {
+	direct := *c
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &direct
 }
 
 // Farm asks which farm this is.
