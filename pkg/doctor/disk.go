@@ -20,17 +20,27 @@ func (o Options) disk() []Finding {
 		return nil
 	}
 	folder := existing(filepath.Dir(o.Store))
-	free, err := o.Free(folder)
-	const advice = "make room: evalfarm gc deletes old runs, and retention.runs does it every day"
-	switch {
-	case err != nil:
-		return []Finding{warning("disk", fmt.Sprintf("the space in %s cannot be seen: %s", folder, err), "")}
-	case free < full:
-		return []Finding{problem("disk", size(free)+" are free in "+folder, advice)}
-	case free < filling:
-		return []Finding{warning("disk", size(free)+" are free in "+folder, advice)}
+	free, bad := o.room("disk", folder, "make room: evalfarm gc deletes old runs, and retention.runs does it every day")
+	if bad != nil {
+		return bad
 	}
-	return []Finding{ok("disk", size(free)+" are free in "+folder)}
+	return []Finding{ok("disk", free+" are free in "+folder)}
+}
+
+// room is the space in a folder, or what is bad about it.
+func (o Options) room(check, folder, advice string) (free string, bad []Finding) {
+	bytes, err := o.Free(folder)
+	if err != nil {
+		return "", []Finding{warning(check, fmt.Sprintf("the space in %s cannot be seen: %s", folder, err), "")}
+	}
+	free = size(bytes)
+	switch {
+	case bytes < full:
+		bad = []Finding{problem(check, free+" are free in "+folder, advice)}
+	case bytes < filling:
+		bad = []Finding{warning(check, free+" are free in "+folder, advice)}
+	}
+	return free, bad
 }
 
 // size is a number of bytes for people.

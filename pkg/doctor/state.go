@@ -34,18 +34,11 @@ func (o Options) spool() []Finding {
 	if err := writable(o.Spool); err != nil {
 		return []Finding{problem("spool", err.Error(), "let this user write it, on a local disk, or name another with spool")}
 	}
-	folder := existing(o.Spool)
-	free, err := o.Free(folder)
-	const advice = "make room: a worker whose spool is full takes no trials"
-	switch {
-	case err != nil:
-		return []Finding{warning("spool", fmt.Sprintf("the space in %s cannot be seen: %s", folder, err), "")}
-	case free < full:
-		return []Finding{problem("spool", size(free)+" are free in "+folder, advice)}
-	case free < filling:
-		return []Finding{warning("spool", size(free)+" are free in "+folder, advice)}
+	free, bad := o.room("spool", existing(o.Spool), "make room: a worker whose spool is full takes no trials")
+	if bad != nil {
+		return bad
 	}
-	return []Finding{ok("spool", o.Spool+" can be written, "+size(free)+" are free")}
+	return []Finding{ok("spool", o.Spool+" can be written, "+free+" are free")}
 }
 
 // writable says why nothing can be written into a folder. One that is not there
