@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -208,6 +209,13 @@ func (c *command) colored(tty bool) bool { return useColor(c.color, tty, c.env.L
 // print writes an answer; a reader that went away, as in `| head`, is no error.
 func (c *command) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(c.env.Stdout, format, args...)
+}
+
+// encode prints one JSON document.
+func (c *command) encode(v any) error {
+	enc := json.NewEncoder(c.env.Stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // config is what every composition is given.

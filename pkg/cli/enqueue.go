@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -74,9 +73,7 @@ its files. evalfarm watch RUN follows the run.`,
 // printEnqueued prints a run that was left to the farm.
 func (c *command) printEnqueued(run eval.Run, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(c.env.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(run)
+		return c.encode(run)
 	}
 	c.print("%s\n", run.ID)
 	return nil

@@ -39,7 +39,7 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 		return nil, err
 	}
 	o := suite.Options{
-		Servers: f.servers, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup, Set: map[string]string{},
+		Servers: f.servers, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup,
 		Rules: catalog.Rules(), Profiles: client.Profiles(),
 	}
 	farm, err := c.farm()
@@ -62,12 +62,8 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 	if f.with != "" {
 		o.With = c.env.abs(f.with)
 	}
-	for _, kv := range f.set {
-		name, value, ok := strings.Cut(kv, "=")
-		if !ok {
-			return nil, usage("", "--set %s: want NAME=VALUE", kv)
-		}
-		o.Set[name] = value
+	if o.Set, err = variables(f.set); err != nil {
+		return nil, err
 	}
 	loaded, err := suite.Load(path, o)
 	if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
@@ -79,6 +75,19 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 	}
 	c.problems(loaded.Warnings)
 	return loaded, nil
+}
+
+// variables are what --set says.
+func variables(set []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, kv := range set {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, usage("", "--set %s: want NAME=VALUE", kv)
+		}
+		out[name] = value
+	}
+	return out, nil
 }
 
 // findSuite takes a path, or the name of a suite under ./suites.

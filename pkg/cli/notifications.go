@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,9 +61,7 @@ func (c *command) listNotifications() *cobra.Command {
 					if ns == nil {
 						ns = []store.Notice{}
 					}
-					enc := json.NewEncoder(c.env.Stdout)
-					enc.SetIndent("", "  ")
-					return enc.Encode(ns)
+					return c.encode(ns)
 				}
 				if len(ns) == 0 {
 					fmt.Fprintln(c.env.Stderr, "no notices: no target was to be told")

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -53,9 +52,7 @@ stay below. Attempts that fail because of the farm or a provider come on top.`,
 					return explainEmpty(err, request.Suite)
 				}
 				if asJSON {
-					enc := json.NewEncoder(c.env.Stdout)
-					enc.SetIndent("", "  ")
-					return enc.Encode(f)
+					return c.encode(f)
 				}
 				c.print("%s", strings.Join(planLines(f), "\n")+"\n")
 				return nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -31,9 +30,7 @@ func (c *command) runs() *cobra.Command {
 					if runs == nil {
 						runs = []eval.Run{}
 					}
-					enc := json.NewEncoder(c.env.Stdout)
-					enc.SetIndent("", "  ")
-					return enc.Encode(runs)
+					return c.encode(runs)
 				}
 				if len(runs) == 0 {
 					fmt.Fprintln(c.env.Stderr, "no runs yet; start one: evalfarm run SUITE")

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,13 +63,6 @@ func (c *command) withSchedule(ctx context.Context, name string, fn func(store.S
 		}
 		return usage(hint, "there is no schedule %q", name)
 	})
-}
-
-// encode prints one JSON document.
-func (c *command) encode(v any) error {
-	enc := json.NewEncoder(c.env.Stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 // scheduleStatus is one of the document of `schedule list --json`.

@@ -138,15 +138,8 @@ func (f *scheduleFlags) schedule(c *command, name, suite string) (eval.Schedule,
 	if s.With != "" {
 		s.With = c.env.abs(s.With)
 	}
-	for _, kv := range f.set {
-		key, value, ok := strings.Cut(kv, "=")
-		if !ok {
-			return s, usage("", "--set %s: want NAME=VALUE", kv)
-		}
-		if s.Vars == nil {
-			s.Vars = map[string]string{}
-		}
-		s.Vars[key] = value
+	if s.Vars, err = variables(f.set); err != nil {
+		return s, err
 	}
 	for _, kv := range f.axes {
 		axis, value, ok := strings.Cut(kv, "=")

@@ -33,13 +33,17 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 	if err != nil {
 		return err
 	}
+	set, err := variables(load.set)
+	if err != nil {
+		return err
+	}
 	client, err := c.client()
 	if err != nil {
 		return err
 	}
 	p := pack(loaded, load, c.env)
 	run, err := client.Create(ctx, httpapi.Order{
-		Suite: p.suite, With: p.with, Name: loaded.Path, Set: load.setMap(), Env: load.asked,
+		Suite: p.suite, With: p.with, Name: loaded.Path, Set: set, Env: load.asked,
 		Cases: selection.Cases, Tags: selection.Tags, Axes: selection.Axes, Repeats: selection.Repeats,
 		Seed: sel.seed, Attempts: sel.attempts, Budget: budget, Priority: ask.priority, Tenant: ask.tenant, Baseline: ask.baseline,
 		Git: gitState(ctx, loaded.Dir), Key: ask.key,
@@ -132,14 +136,4 @@ func (p *parcel) here(name string) string {
 		}
 	}
 	return name
-}
-
-// setMap is what --set says, which loading has checked.
-func (f *loading) setMap() map[string]string {
-	out := map[string]string{}
-	for _, kv := range f.set {
-		name, value, _ := strings.Cut(kv, "=")
-		out[name] = value
-	}
-	return out
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -56,9 +55,7 @@ func (c *command) status() *cobra.Command {
 
 func (c *command) printStatus(st runStatus, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(c.env.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(st)
+		return c.encode(st)
 	}
 	state := string(st.State)
 	if st.State == eval.RunDone {
