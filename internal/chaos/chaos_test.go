@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/internal/chaos"
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/pgtest"
 	"github.com/evalfarm/evalfarm/pkg/cli"
 )
@@ -17,30 +18,10 @@ var seedFlag = flag.Uint64("seed", 0, "repeat the plan of a test with this seed;
 
 // TestMain makes this binary the evalfarm command when it runs under that name.
 func TestMain(m *testing.M) {
-	if self, err := os.Executable(); err == nil && filepath.Base(self) == "evalfarm" {
+	if self, err := os.Executable(); err == nil && filepath.Base(self) == commandtest.Name {
 		os.Exit(cli.Main(cli.World()))
 	}
 	os.Exit(m.Run())
-}
-
-// command is this binary under the name of the command.
-func command(tb testing.TB) string {
-	tb.Helper()
-	test, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	self := filepath.Join(tb.TempDir(), "evalfarm")
-	if os.Link(test, self) != nil { // another file system
-		content, err := os.ReadFile(test)
-		if err == nil {
-			err = os.WriteFile(self, content, 0o700)
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return self
 }
 
 // seed of a test, which it prints.
@@ -76,7 +57,7 @@ func TestChaos(t *testing.T) {
 		trials = 120
 	}
 	plan := seed(t)
-	self := command(t)
+	self := commandtest.Link(t)
 	want := chaos.Undisturbed(t, self, trials)
 	for _, tt := range []struct {
 		name  string

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/enginetest"
 	"github.com/evalfarm/evalfarm/pkg/cli"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	self, err := os.Executable()
-	if err == nil && filepath.Base(self) == "evalfarm" {
+	if err == nil && filepath.Base(self) == commandtest.Name {
 		os.Exit(cli.Main(cli.World()))
 	}
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
@@ -127,21 +128,7 @@ type shop struct {
 func newShop(tb testing.TB) *shop {
 	tb.Helper()
 	dir := tb.TempDir()
-	test, err := os.Executable()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	self := filepath.Join(tb.TempDir(), "evalfarm")
-	if os.Link(test, self) != nil { // another file system
-		content, err := os.ReadFile(test)
-		if err == nil {
-			err = os.WriteFile(self, content, 0o700)
-		}
-		if err != nil {
-			tb.Fatalf("make the command of the test binary: %v", err)
-		}
-	}
-	return &shop{t: tb, dir: dir, self: self, env: []string{
+	return &shop{t: tb, dir: dir, self: commandtest.Link(tb), env: []string{
 		"EVALFARM_HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "HOME=" + dir,
 		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "EVALFARM_TOKEN=a token for tests",
 	}}
