@@ -2,9 +2,7 @@ package aggregate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -28,19 +26,4 @@ func (c causes) finish() []eval.Cause {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(b.N, a.N), cmp.Compare(a.Reason, b.Reason))
 	})
 	return list
-}
-
-// because names the causes of a kind's trials with a verdict, the most frequent
-// first; nothing where there is none.
-func because(s eval.Summary, k eval.Kind, v eval.Verdict) string {
-	var said []string
-	for _, c := range s.Causes {
-		if c.Kind == k && c.Verdict == v && c.Reason != "" {
-			said = append(said, fmt.Sprintf("%s %d", c.Reason, c.N))
-		}
-	}
-	if len(said) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(said, ", ")
 }

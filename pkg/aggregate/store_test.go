@@ -12,6 +12,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/gate"
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 )
@@ -92,7 +93,7 @@ func TestThroughARealStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		Decide(&s, snap)
+		gate.Decide(&s, snap)
 		fingerprint, err := Fingerprint(snap, each)
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // Summarize makes the numbers of a run from its standing results, which each
 // hands over in one pass, and from the ledger of all its attempts.
-// The verdict and the exit code are left to [Decide].
+// The verdict and the exit code are left to package gate.
 //
 // Trials of the plan without a result count as unfinished. The latency of the
 // summary and of a tool is that of single calls; the latency of a cell is the
@@ -29,7 +29,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		SuiteHash: snap.SuiteHash,
 		Outcome:   run.Outcome,
 		Trials:    snap.Plan.Trials(),
-		Kinds:     map[eval.Kind]eval.KindStats{},
+		Kinds:     map[eval.Kind]eval.Stats{},
 		Cells:     make([]eval.CellStats, 0, len(snap.Plan.Cells)),
 		Git:       snap.Git,
 		Version:   snap.Version,

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/gate"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -117,17 +118,18 @@ func TestSummarize(t *testing.T) {
 		Trials:  7,
 		Counts:  eval.VerdictCounts{Pass: 2, Fail: 2, Error: 1, Unfinished: 2},
 		Steps:   eval.StepCounts{Pass: 3, Fail: 1},
-		Kinds: map[eval.Kind]eval.KindStats{
+		Kinds: map[eval.Kind]eval.Stats{
 			eval.KindScript:  {Counts: eval.VerdictCounts{Pass: 1, Fail: 2, Error: 1, Unfinished: 2}, PassRate: third},
 			eval.KindCatalog: {Counts: eval.VerdictCounts{Pass: 1}, PassRate: one},
 		},
 		Cells: []eval.CellStats{
 			{
 				Case: "order", Variant: "default", Kind: eval.KindScript, Tags: []string{"nightly"}, Repeats: 3,
-				Counts:   eval.VerdictCounts{Pass: 1, Fail: 2},
-				Steps:    eval.StepCounts{Pass: 3, Fail: 1},
-				PassRate: third,
-				Latency:  eval.Percentiles{N: 3, P50: 30, P95: 50, P99: 50, Max: 50},
+				Stats: eval.Stats{
+					Counts: eval.VerdictCounts{Pass: 1, Fail: 2}, PassRate: third,
+					Latency: eval.Percentiles{N: 3, P50: 30, P95: 50, P99: 50, Max: 50},
+				},
+				Steps: eval.StepCounts{Pass: 3, Fail: 1},
 				Failure: &eval.Failure{
 					Repeat: 2, Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: "status differs",
 					Scores: []eval.Score{{Check: "2", Reason: eval.ReasonMismatch}}, Stderr: "panic: oops",
@@ -136,15 +138,12 @@ func TestSummarize(t *testing.T) {
 			},
 			{
 				Case: "order", Variant: "tenant=acme", Kind: eval.KindScript, Tags: []string{"nightly"}, Repeats: 3,
-				Counts:   eval.VerdictCounts{Error: 1, Unfinished: 2},
-				PassRate: eval.Rate95{Low: 0, High: 1},
-				Failure:  &eval.Failure{Repeat: 1, Verdict: eval.Error, Reason: eval.ReasonStartFailed},
+				Stats:   eval.Stats{Counts: eval.VerdictCounts{Error: 1, Unfinished: 2}, PassRate: eval.Rate95{Low: 0, High: 1}},
+				Failure: &eval.Failure{Repeat: 1, Verdict: eval.Error, Reason: eval.ReasonStartFailed},
 			},
 			{
 				Case: "listing", Variant: "default", Kind: eval.KindCatalog, Repeats: 1,
-				Counts:   eval.VerdictCounts{Pass: 1},
-				PassRate: one,
-				Latency:  eval.Percentiles{N: 1},
+				Stats:    eval.Stats{Counts: eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: eval.Percentiles{N: 1}},
 				Warnings: []string{"root_any_of: tool get has anyOf at its root"},
 				Scores:   []eval.Score{{Check: "root_any_of", Warning: true, Message: "tool get has anyOf at its root"}},
 			},
@@ -251,7 +250,7 @@ func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			Decide(&s, snap)
+			gate.Decide(&s, snap)
 			raw, err := json.Marshal(s)
 			if err != nil {
 				t.Fatal(err)

@@ -29,7 +29,7 @@ func TestNextAfterExhaustion(t *testing.T) {
 		{"errors within the budget", eval.OutcomeComplete, "", eval.VerdictCounts{Error: 1}, []string{"evalfarm retry r-1"}},
 	} {
 		got := next(eval.Summary{
-			Run: "r-1", Outcome: tt.outcome, Counts: tt.counts, Cells: []eval.CellStats{{Counts: tt.counts}},
+			Run: "r-1", Outcome: tt.outcome, Counts: tt.counts, Cells: []eval.CellStats{{Stats: eval.Stats{Counts: tt.counts}}},
 			Finished: time.Date(2026, 12, 31, 23, 30, 0, 0, time.UTC),
 			Coverage: &eval.Coverage{Budget: budget, Short: tt.short, LeftMicroUSD: 50_000, LeftTokens: 200},
 		})

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -110,4 +111,53 @@ func (c Case) Models(v Variant) []string {
 		names = append(names, c.User.Model)
 	}
 	return names
+}
+
+// Ref is the case in a snapshot, with its content in a blob.
+func (c Case) Ref(blob string) CaseRef {
+	ref := CaseRef{
+		ID: c.ID, Title: c.Title, Kind: c.Kind, Tags: c.Tags, Workflow: c.Workflow, Labels: c.Labels, Blob: blob,
+		Servers: c.Servers, Model: c.Model,
+	}
+	if c.Server != "" {
+		ref.Servers = append([]string{c.Server}, c.Servers...)
+	}
+	if c.User != nil {
+		ref.User = c.User.Model
+	}
+	collectJudges(c.Checks, &ref.Judges)
+	c.Checks = bare(c.Checks)
+	ref.Checks = Digest(struct {
+		Checks    []Check
+		Threshold *float64
+	}{c.Checks, c.Threshold})
+	// What it is called, where it is listed and who judges it is not what it asks.
+	c.Title, c.Tags, c.Labels, c.Checks, c.Threshold, c.Workflow = "", nil, nil, nil, nil, false
+	ref.Task = Digest(c)
+	return ref
+}
+
+// bare are checks without what was looked up for them when the run started.
+func bare(cs []Check) []Check {
+	cs = slices.Clone(cs)
+	for i, c := range cs {
+		if c.Trajectory != nil {
+			t := *c.Trajectory
+			t.Trajectories = nil
+			cs[i].Trajectory = &t
+		}
+		cs[i].Any, cs[i].All = bare(c.Any), bare(c.All)
+	}
+	return cs
+}
+
+// collectJudges names the models that judge, each once.
+func collectJudges(cs []Check, names *[]string) {
+	for _, c := range cs {
+		if c.Judge != nil && !slices.Contains(*names, c.Judge.Model) {
+			*names = append(*names, c.Judge.Model)
+		}
+		collectJudges(c.Any, names)
+		collectJudges(c.All, names)
+	}
 }

@@ -3,7 +3,7 @@ package eval
 // An ExitCode is how a run's verdict reaches the shell and CI. The numbers are
 // a public contract. When several apply, a usage error or an empty selection
 // comes first, because nothing ran; then a bug; then an interrupt; then the
-// order of aggregate.Decide.
+// order of gate.Decide.
 type ExitCode int
 
 const (

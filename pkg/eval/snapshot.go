@@ -37,6 +37,15 @@ type Snapshot struct {
 	// MinAgreement is the least agreement with humans, Gwet's AC1, that a judge of
 	// the suite must have. Zero means any.
 	MinAgreement float64 `json:"min_agreement,omitempty"`
+	// Conditions of the operator's own under which all cells run, by name: a fixture's
+	// revision, permissions. Two runs are compared where they are equal.
+	Conditions map[string]string `json:"conditions,omitempty"`
+	// Baseline that the gate compares with, as it was when the run started. Nil: no
+	// rule compares.
+	Baseline *BaselineRef `json:"baseline,omitempty"`
+	// Waivers and Quarantines that are to be applied.
+	Waivers     []Waiver     `json:"waivers,omitempty"`
+	Quarantines []Quarantine `json:"quarantines,omitempty"`
 	// Grading is set in the snapshot of a grading.
 	Grading *Grading `json:"grading,omitempty"`
 }
@@ -65,11 +74,37 @@ type CaseRef struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Blob is the sha256 of the case's canonical JSON.
 	Blob string `json:"blob"`
+	// Task is the [Digest] of the case without its checks, Checks that of the checks
+	// and the threshold.
+	Task   string `json:"task,omitempty"`
+	Checks string `json:"checks,omitempty"`
+	// Servers that the case names, Model of its agent, User that plays the user, and
+	// Judges, by their names in the suite. What is empty the variant decides.
+	Servers []string `json:"servers,omitempty"`
+	Model   string   `json:"model,omitempty"`
+	User    string   `json:"user,omitempty"`
+	Judges  []string `json:"judges,omitempty"`
+}
+
+// A BaselineRef is the baseline of a run, resolved.
+type BaselineRef struct {
+	// Name as it was asked for.
+	Name string `json:"name"`
+	// Run that it was, empty if there was none.
+	Run string `json:"run,omitempty"`
+	// Arm is the sha256 of the blob with its [Arm]. History is that of an arm that
+	// pools it with earlier runs under the same conditions.
+	Arm     string `json:"arm,omitempty"`
+	History string `json:"history,omitempty"`
+	// Missing says why there is none.
+	Missing string `json:"missing,omitempty"`
 }
 
 // Git says which commit a suite file came from.
 type Git struct {
 	Commit string `json:"commit"`
+	// Branch that was checked out; empty for none.
+	Branch string `json:"branch,omitempty"`
 	// Dirty is true when the work tree differs from the commit.
 	Dirty bool `json:"dirty,omitempty"`
 }

@@ -91,24 +91,3 @@ type Validity struct {
 	// MaxErrorRate of agent trials. Nil means 0.05.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 }
-
-// A Gate is the rules on a summary that decide the exit code.
-type Gate struct {
-	// PassRate rules by kind. Key KindAgent is a plain pass_rate.
-	PassRate    map[Kind]Rule   `json:"pass_rate,omitempty"`
-	Regressions *RegressionRule `json:"regressions,omitempty"`
-	LatencyP95  string          `json:"latency_p95,omitempty"`
-}
-
-// A Rule compares a number with a bound, as in ">= 0.95".
-type Rule struct {
-	Op    string  `json:"op"`
-	Bound float64 `json:"bound"`
-}
-
-// A RegressionRule compares with a baseline.
-type RegressionRule struct {
-	Baseline string  `json:"baseline"`
-	Margin   float64 `json:"margin,omitempty"`
-	Alpha    float64 `json:"alpha,omitempty"`
-}

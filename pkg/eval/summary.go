@@ -19,16 +19,24 @@ type Summary struct {
 	Tolerated []Kind `json:"tolerated,omitempty"`
 	// Reasons explain the verdict, one sentence each.
 	Reasons []string `json:"reasons,omitempty"`
+	// Rules are what the rules of the gate came to; Exemptions what waivers and
+	// quarantines did.
+	Rules      []RuleResult `json:"rules,omitempty"`
+	Exemptions []Exemption  `json:"exemptions,omitempty"`
+	// Baseline that the gate compared with.
+	Baseline *BaselineRef `json:"baseline,omitempty"`
 	// Causes counts the trials without a pass or a fail by why that is.
-	Causes  []Cause            `json:"causes,omitempty"`
-	Trials  int                `json:"trials"`
-	Counts  VerdictCounts      `json:"counts"`
-	Steps   StepCounts         `json:"steps"`
-	Kinds   map[Kind]KindStats `json:"kinds"`
-	Cells   []CellStats        `json:"cells"`
-	Latency Percentiles        `json:"latency"`
-	Tools   []ToolStats        `json:"tools"`
-	Cost    Cost               `json:"cost"`
+	Causes []Cause        `json:"causes,omitempty"`
+	Trials int            `json:"trials"`
+	Counts VerdictCounts  `json:"counts"`
+	Steps  StepCounts     `json:"steps"`
+	Kinds  map[Kind]Stats `json:"kinds"`
+	Cells  []CellStats    `json:"cells"`
+	// Groups are the cells of one kind that share a case, a variant or a tag.
+	Groups  []GroupStats `json:"groups,omitempty"`
+	Latency Percentiles  `json:"latency_ms"`
+	Tools   []ToolStats  `json:"tools"`
+	Cost    Cost         `json:"cost"`
 	// Coverage of a run that has a budget, or did not come to its end.
 	Coverage *Coverage `json:"coverage,omitempty"`
 	// Usage of all standing results: of agents, of models that play users, and of
@@ -126,11 +134,76 @@ type StepCounts struct {
 	Fail int `json:"fail"`
 }
 
-// KindStats are the numbers of all trials of one kind. Rates are never pooled
-// over kinds.
-type KindStats struct {
-	Counts   VerdictCounts `json:"counts"`
-	PassRate Rate95        `json:"pass_rate"`
+// Stats are the numbers of trials of one kind. Rates are never pooled over kinds.
+// They speak of complete rounds: those in which every cell of the run has its trial.
+type Stats struct {
+	// Counts of all trials; Complete of those in complete rounds, nil if that is all.
+	Counts   VerdictCounts  `json:"counts"`
+	Complete *VerdictCounts `json:"complete,omitempty"`
+	// PassRate of the trials that passed or failed, each case counting the same.
+	PassRate Rate95 `json:"pass_rate"`
+	// Open is what PassRate could have been, had the trials that came to an error, were
+	// not judged or did not finish passed or failed. Nil if there are none.
+	Open *Bounds `json:"open,omitempty"`
+	// PassAtK and PassHatK are the chances that of k repeats one passes, and that all
+	// do: the first is for k = 1, as far as the repeats go, at most 10.
+	PassAtK  []Rate95 `json:"pass_at_k,omitempty"`
+	PassHatK []Rate95 `json:"pass_hat_k,omitempty"`
+	// Disagreement is the chance that two repeats of a case come out differently. Nil
+	// where nothing was repeated.
+	Disagreement *Rate95 `json:"disagreement,omitempty"`
+	// Variance says whose doing the disagreement is.
+	Variance *VarianceSplit `json:"variance,omitempty"`
+	// Latency of trials in models and tools, in milliseconds; Cost in micro-dollars,
+	// Tokens and Turns of a trial.
+	Latency Percentiles `json:"latency_ms,omitzero"`
+	Cost    Percentiles `json:"cost_microusd,omitzero"`
+	Tokens  Percentiles `json:"tokens,omitzero"`
+	Turns   Percentiles `json:"turns,omitzero"`
+}
+
+// Settled are the counts of complete rounds.
+func (s Stats) Settled() VerdictCounts {
+	if s.Complete != nil {
+		return *s.Complete
+	}
+	return s.Counts
+}
+
+// GroupStats are the numbers of the cells of one kind that share a case, a variant or
+// a tag.
+type GroupStats struct {
+	By   GroupBy `json:"by"`
+	Name string  `json:"name"`
+	Kind Kind    `json:"kind"`
+	// Cells in the group.
+	Cells int `json:"cells"`
+	Stats
+}
+
+// A GroupBy is what the cells of a group share.
+type GroupBy string
+
+const (
+	GroupByCase    GroupBy = "case"
+	GroupByVariant GroupBy = "variant"
+	GroupByTag     GroupBy = "tag"
+)
+
+// Bounds of a number.
+type Bounds struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// A VarianceSplit says whose doing it is that two repeats of a case disagree, in
+// shares that add up to 1. The agent's is what is left when a judge's own
+// disagreement with itself is taken away. That of the infrastructure is what would
+// come on top if a trial without a verdict counted as a fail.
+type VarianceSplit struct {
+	Agent          float64 `json:"agent"`
+	Judge          float64 `json:"judge"`
+	Infrastructure float64 `json:"infrastructure"`
 }
 
 // A Cause is why trials of a kind came to a verdict, and how many did.
@@ -161,13 +234,18 @@ type MetricStats struct {
 	Open int      `json:"unjudged,omitempty"`
 }
 
-// Rate95 is a proportion with its 95 % Wilson interval. With N = 0 the interval
-// is [0, 1] and Value is null.
+// Rate95 is a rate over cases with its two 95 % intervals. Low and High say what these
+// cases would show again; Others what other cases like these would. With N = 0 the
+// interval is [0, 1] and Value is null.
 type Rate95 struct {
 	Value *float64 `json:"value"`
 	Low   float64  `json:"low"`
 	High  float64  `json:"high"`
-	N     int      `json:"n"`
+	// N trials of so many Cells.
+	N     int `json:"n"`
+	Cells int `json:"cells,omitempty"`
+	// Others is nil where a single case says nothing of others.
+	Others *Bounds `json:"others,omitempty"`
 }
 
 // CellStats are the numbers of one case in one variant.
@@ -178,14 +256,24 @@ type CellStats struct {
 	Kind    Kind     `json:"kind"`
 	Tags    []string `json:"tags,omitempty"`
 	// Workflow is true for a case of several steps: reports list them below it.
-	Workflow bool          `json:"workflow,omitempty"`
-	Repeats  int           `json:"repeats"`
-	Counts   VerdictCounts `json:"counts"`
-	Steps    StepCounts    `json:"steps"`
-	PassRate Rate95        `json:"pass_rate"`
-	Latency  Percentiles   `json:"latency"`
-	// Usage of the agent's model over the cell's trials.
-	Usage Usage `json:"usage,omitzero"`
+	Workflow bool `json:"workflow,omitempty"`
+	Repeats  int  `json:"repeats"`
+	Stats
+	// Class is what the repeats show of the cell, and Bound the number that it rests
+	// on, as in "3/3, p ≥ 0.37".
+	Class string     `json:"class,omitempty"`
+	Bound string     `json:"bound,omitempty"`
+	Steps StepCounts `json:"steps"`
+	// Usage of the agent's model over the cell's trials. CostMean is what a trial cost
+	// on average, in micro-dollars, null if nobody knows.
+	Usage    Usage    `json:"usage,omitzero"`
+	CostMean *float64 `json:"cost_mean_microusd,omitempty"`
+	// Servers told these names and versions, and Listings are the fingerprints of
+	// their tools: more than one if they changed while the run went on.
+	Servers  []string `json:"servers,omitempty"`
+	Listings []string `json:"listings,omitempty"`
+	// Exempt says why the cell is out of the gate: waived or quarantined.
+	Exempt string `json:"exempt,omitempty"`
 	// Failure is the trial that explains the cell: the first fail by ordinal,
 	// else the first error, else the first other trial that did not pass.
 	Failure *Failure `json:"failure,omitempty"`
@@ -209,13 +297,20 @@ type Failure struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// Percentiles of a set of milliseconds, by integer nearest rank.
+// Percentiles of a set of numbers, by integer nearest rank, with 95 % intervals of
+// order statistics; an interval is nil where there are too few values for it.
 type Percentiles struct {
-	N   int     `json:"n"`
-	P50 float64 `json:"p50_ms"`
-	P95 float64 `json:"p95_ms"`
-	P99 float64 `json:"p99_ms"`
-	Max float64 `json:"max_ms"`
+	N     int     `json:"n"`
+	P50   float64 `json:"p50"`
+	P95   float64 `json:"p95"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+	P50CI *Bounds `json:"p50_ci,omitempty"`
+	P95CI *Bounds `json:"p95_ci,omitempty"`
+	P99CI *Bounds `json:"p99_ci,omitempty"`
+	// Within is the relative error of all but Max where there were too many values to
+	// keep them: 0 means exact.
+	Within float64 `json:"within,omitempty"`
 }
 
 // ToolStats are the numbers of one tool.
@@ -223,7 +318,7 @@ type ToolStats struct {
 	Tool    string      `json:"tool"`
 	Calls   int         `json:"calls"`
 	Errors  int         `json:"errors"`
-	Latency Percentiles `json:"latency"`
+	Latency Percentiles `json:"latency_ms"`
 }
 
 // Cost of a run in micro-dollars.

@@ -47,7 +47,7 @@ type data struct {
 	ExitCode int             `json:"exit_code"`
 	Trials   int             `json:"trials"`
 	// Kinds have counts and the pass rate with its interval; kinds are never pooled.
-	Kinds map[eval.Kind]eval.KindStats `json:"kinds"`
+	Kinds map[eval.Kind]eval.Stats `json:"kinds"`
 	// CostMicroUSD is null when nobody knows the price of a model that was asked.
 	CostMicroUSD *int64    `json:"cost_microusd"`
 	DurationMS   int64     `json:"duration_ms"`
@@ -120,7 +120,7 @@ func sample(id string, t eval.Target, now time.Time) message {
 	var nothing int64
 	s := eval.Summary{
 		Run: "r-test", Suite: "test", Verdict: eval.RunPass, Outcome: eval.OutcomeComplete, Started: now, Finished: now,
-		Cost: eval.Cost{MicroUSD: &nothing}, Kinds: map[eval.Kind]eval.KindStats{},
+		Cost: eval.Cost{MicroUSD: &nothing}, Kinds: map[eval.Kind]eval.Stats{},
 		Reasons: []string{"A test of evalfarm's notifications: no run has ended."},
 	}
 	m := tell(id, s, t, nil)

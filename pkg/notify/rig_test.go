@@ -107,7 +107,7 @@ func summary(id string) eval.Summary {
 	return eval.Summary{
 		Run: id, Suite: "nightly-desk", Outcome: eval.OutcomeComplete, Verdict: eval.RunFail, ExitCode: 1,
 		Reasons: []string{"NO GATE: script: 1 of 4 failed"}, Trials: 4, Counts: eval.VerdictCounts{Pass: 3, Fail: 1},
-		Kinds: map[eval.Kind]eval.KindStats{eval.KindScript: {
+		Kinds: map[eval.Kind]eval.Stats{eval.KindScript: {
 			Counts: eval.VerdictCounts{Pass: 3, Fail: 1}, PassRate: eval.Rate95{Value: &value, Low: 0.3, High: 0.95, N: 4},
 		}},
 		Cells: []eval.CellStats{

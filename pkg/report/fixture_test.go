@@ -7,6 +7,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/aggregate"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/gate"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -64,7 +65,7 @@ func (f *farm) document(tb testing.TB) Document {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	aggregate.Decide(&s, f.snap)
+	gate.Decide(&s, f.snap)
 	return Document{Summary: s, Snapshot: f.snap, Each: each}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -40,6 +41,12 @@ type Request struct {
 	Notify []string
 	// ID of the run; empty mints one.
 	ID string
+	// Baseline that the gate compares with, and the blobs that it names. Waivers and
+	// Quarantines are applied by the gate.
+	Baseline      *eval.BaselineRef
+	BaselineBlobs []eval.Blob
+	Waivers       []eval.Waiver
+	Quarantines   []eval.Quarantine
 	// Prices names the version of the price list that the models' prices are from.
 	Prices string
 	// Rounds is how many repeats the budget is taken to afford, where the suite lets
@@ -105,15 +112,13 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
-		Prices: req.Prices,
+		Prices: req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
 	}
-	var blobs []eval.Blob
+	blobs := slices.Clone(req.BaselineBlobs)
 	for _, c := range loaded.Suite.Cases {
 		b := blob.Pack(eval.Encode(c))
 		blobs = append(blobs, b)
-		snap.Cases = append(snap.Cases, eval.CaseRef{
-			ID: c.ID, Title: c.Title, Kind: c.Kind, Tags: c.Tags, Workflow: c.Workflow, Labels: c.Labels, Blob: b.SHA256,
-		})
+		snap.Cases = append(snap.Cases, c.Ref(b.SHA256))
 	}
 	holdsOf(snap, loaded.Suite.Cases)
 	if loaded.Suite.Repeats.Fit != "" && req.Selection.Repeats == 0 {

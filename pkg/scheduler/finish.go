@@ -8,6 +8,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/aggregate"
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/gate"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -152,7 +153,7 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	if summary.Fingerprint, err = aggregate.Fingerprint(snap, each); err != nil {
 		return eval.Summary{}, err
 	}
-	aggregate.Decide(&summary, snap)
+	gate.Decide(&summary, snap)
 	return summary, nil
 }
 

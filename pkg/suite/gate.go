@@ -76,28 +76,22 @@ func (b *build) gate(g *gateFile) {
 	at := g.Node()
 	out := &b.suite.Gate
 	if p := g.PassRate; p != nil {
-		out.PassRate = map[eval.Kind]eval.Rule{}
-		for kind, r := range map[eval.Kind]rule{eval.KindScript: p.Script, eval.KindCatalog: p.Catalog, eval.KindAgent: p.Agent} {
-			if r.Op != "" {
-				out.PassRate[kind] = eval.Rule(r)
+		for _, of := range []struct {
+			kind eval.Kind
+			rule rule
+		}{{eval.KindScript, p.Script}, {eval.KindCatalog, p.Catalog}, {eval.KindAgent, p.Agent}} {
+			if of.rule.Op != "" {
+				out.Rules = append(out.Rules, eval.Rule{Metric: eval.MetricPassRate, Kind: of.kind, Op: of.rule.Op, Bound: of.rule.Bound})
 			}
 		}
 	}
 	if r := g.Regressions; r != nil {
-		out.Regressions = &eval.RegressionRule{Baseline: r.Baseline}
-		if r.Margin != nil {
-			out.Regressions.Margin = float64(*r.Margin)
-		}
-		if r.Alpha != nil {
-			out.Regressions.Alpha = float64(*r.Alpha)
-		}
 		if r.Baseline == "" {
 			b.report(at.Place("regressions"), `missing key "baseline"`, "main, last-green, a run, or file:// and a path")
 		}
 		b.later(at.Place("regressions"), "baselines cannot be compared with yet")
 	}
 	if g.LatencyP95 != "" {
-		out.LatencyP95 = g.LatencyP95
 		b.later(at.Place("latency_p95"), "gates on latency cannot be decided yet")
 	}
 }

@@ -1,4 +1,4 @@
-package aggregate
+package gate
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ import (
 func TestDecide(t *testing.T) {
 	const script, catalog, agent = eval.KindScript, eval.KindCatalog, eval.KindAgent
 	type counts = map[eval.Kind]eval.VerdictCounts
-	loose := eval.Gate{PassRate: map[eval.Kind]eval.Rule{script: {Op: ">=", Bound: 0.95}}}
-	agents := eval.Gate{PassRate: map[eval.Kind]eval.Rule{agent: {Op: ">=", Bound: 0.8}}}
+	loose := eval.Gate{Rules: []eval.Rule{{Metric: eval.MetricPassRate, Kind: script, Op: ">=", Bound: 0.95}}}
+	agents := eval.Gate{Rules: []eval.Rule{{Metric: eval.MetricPassRate, Kind: agent, Op: ">=", Bound: 0.8}}}
 	tests := []struct {
 		name    string
 		outcome eval.RunOutcome
@@ -130,13 +130,15 @@ func TestDecide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := eval.Summary{Outcome: eval.OutcomeComplete, Kinds: map[eval.Kind]eval.KindStats{}}
+			s := eval.Summary{Outcome: eval.OutcomeComplete, Kinds: map[eval.Kind]eval.Stats{}}
 			if tt.outcome != "" {
 				s.Outcome = tt.outcome
 			}
 			for kind, c := range tt.counts {
-				s.Kinds[kind] = eval.KindStats{Counts: c}
-				addCounts(&s.Counts, c)
+				s.Kinds[kind] = eval.Stats{Counts: c}
+				for _, v := range eval.Verdicts() {
+					s.Counts.Add(v, c.Of(v))
+				}
 			}
 			s.Trials = s.Counts.Total()
 			Decide(&s, eval.Snapshot{Gate: tt.gate})

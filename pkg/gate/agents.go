@@ -1,4 +1,4 @@
-package aggregate
+package gate
 
 import (
 	"cmp"
@@ -36,7 +36,7 @@ func decideAgents(s eval.Summary, snap eval.Snapshot) decision {
 			d.notes = append(d.notes, said)
 		}
 	}
-	rule, gated := snap.Gate.PassRate[eval.KindAgent]
+	rule, gated := passRate(snap.Gate, eval.KindAgent)
 	if !gated {
 		if c.Fail+c.Unjudged > 0 {
 			d.notes = append(d.notes, fmt.Sprintf("NO GATE: agent: %d of %d failed, %d unjudged%s; to decide on it, write gate: {pass_rate: {agent: \">= 0.9\"}}",

@@ -1,6 +1,7 @@
-package aggregate
+package gate
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -25,7 +26,7 @@ func Decide(s *eval.Summary, snap eval.Snapshot) {
 		c := s.Kinds[kind].Counts
 		if c.Fail > 0 {
 			said := fmt.Sprintf("%s: %d of %d failed", kind, c.Fail, c.Total())
-			rule, loose := snap.Gate.PassRate[kind]
+			rule, loose := passRate(snap.Gate, kind)
 			switch share := float64(c.Pass) / float64(c.Pass+c.Fail); {
 			case !loose:
 				failed = append(failed, said)
@@ -103,4 +104,14 @@ func holds(x float64, r eval.Rule) bool {
 	default:
 		return false
 	}
+}
+
+// passRate is the rule on the pass rate of all cases of a kind, if there is one.
+func passRate(g eval.Gate, k eval.Kind) (eval.Rule, bool) {
+	for _, r := range g.Rules {
+		if r.Metric == eval.MetricPassRate && cmp.Or(r.Kind, eval.KindAgent) == k && r.Tag == "" && len(r.Axes) == 0 {
+			return r, true
+		}
+	}
+	return eval.Rule{}, false
 }
