@@ -75,10 +75,10 @@ const (
 )
 
 // NewArm makes the arm of a run from its snapshot and its summary.
-func NewArm(run Run, snap Snapshot, s Summary) Arm {
+func NewArm(snap Snapshot, s Summary) Arm {
 	arm := Arm{
 		Format: ArmFormat, Run: s.Run, Suite: s.Suite, SuiteHash: s.SuiteHash, Outcome: s.Outcome, Verdict: s.Verdict, Runs: 1,
-		Git: s.Git, Version: s.Version, Created: run.Created, Tools: s.Tools, Kinds: s.Kinds,
+		Git: s.Git, Version: s.Version, Created: s.Started, Tools: s.Tools, Kinds: s.Kinds,
 	}
 	for i, cell := range s.Cells {
 		at := snap.Plan.Cells[i]
