@@ -19,7 +19,7 @@ var seedFlag = flag.Uint64("seed", 0, "repeat the plan of a test with this seed;
 // TestMain makes this binary the evalfarm command when it runs under that name.
 func TestMain(m *testing.M) {
 	if self, err := os.Executable(); err == nil && filepath.Base(self) == commandtest.Name {
-		os.Exit(cli.Main(cli.World()))
+		commandtest.Exit(cli.Main(cli.World()))
 	}
 	os.Exit(m.Run())
 }

@@ -26,11 +26,10 @@ import (
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "docker" {
 		enginetest.Main()
-		return
 	}
 	self, err := os.Executable()
 	if err == nil && filepath.Base(self) == commandtest.Name {
-		os.Exit(cli.Main(cli.World()))
+		commandtest.Exit(cli.Main(cli.World()))
 	}
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
 		// Else a command that reached us under another name would run the tests,
@@ -38,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic("the test binary was started as a command: " + strings.Join(os.Args, " "))
 	}
 	testscript.Main(m, map[string]func(){
-		"evalfarm": func() { os.Exit(cli.Main(cli.World())) },
+		"evalfarm": func() { commandtest.Exit(cli.Main(cli.World())) },
 	})
 }
 
