@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,14 +107,21 @@ func waitPort(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// ports are those that freePort has given out. Those that the kernel gives to
+// connections and to listeners that do not care begin at 32768, so that nobody takes one
+// of ours before whoever it is for listens there.
+var ports atomic.Int64
+
+// freePort is a port that nobody listens on. It is never given twice.
 func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const first, most = 10_000, 20_000
+	for range most {
+		port := strconv.FormatInt(first+(int64(os.Getpid())*101+ports.Add(1))%most, 10)
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", errors.New("no port is free")
 }
 
 // A shop is a place to run the command in: a folder and a state of its own.
