@@ -18,7 +18,7 @@ const module = "github.com/evalfarm/evalfarm/"
 // not its neighbours. To add a package is to choose its floor here.
 var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
-	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25 pkg/schedule",
+	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25 pkg/schedule internal/commandtest",
 	// First: contracts and pure rules.
 	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.
@@ -26,7 +26,7 @@ var floors = []string{
 	// Third: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/blob/fileblob pkg/blob/s3blob pkg/blob/blobtest pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
-		"pkg/suite pkg/agent pkg/aggregate pkg/gate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest internal/pgtest internal/s3test internal/commandtest",
+		"pkg/suite pkg/agent pkg/aggregate pkg/gate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest internal/pgtest internal/s3test",
 	// Fourth: the services.
 	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor pkg/notify",
 	// Fifth: faces that are served.

@@ -33,7 +33,7 @@ func (f *Farm) Check(want eval.Summary) {
 		}
 	}
 	left := f.left()
-	for deadline := time.Now().Add(10 * time.Second); len(left) > 0 && time.Now().Before(deadline); left = f.left() {
+	for deadline := time.Now().Add(time.Minute); len(left) > 0 && time.Now().Before(deadline); left = f.left() {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if len(left) > 0 {

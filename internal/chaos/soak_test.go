@@ -3,6 +3,7 @@
 package chaos_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // 3,000 trials of agents, three workers, two schedulers, PostgreSQL, a real Redis.
 func TestSoakChaos(t *testing.T) {
 	const trials, lease = 3000, 5 * time.Second
-	plan := seed(t)
+	plan := seed(t, rand.Uint64())
 	self := chaos.BuildSkewed(t, "github.com/evalfarm/evalfarm/cmd/evalfarm")
 	postgres := pgtest.Start(t)
 	want := chaos.Undisturbed(t, self, trials)

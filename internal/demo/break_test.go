@@ -223,10 +223,10 @@ func hangs(s session) string {
 	return hangsOn(s, "getSLACompliance", map[string]any{"serviceId": "api-gateway"})
 }
 
-// hangsOn gives a slow tool two seconds, on a transport that heeds the deadline. A
+// hangsOn gives a slow tool three seconds, on a transport that heeds the deadline. A
 // whole server answers in a few milliseconds.
 func hangsOn(s session, tool string, arguments any) string {
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := s.c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{
 		Name: tool, Arguments: arguments,

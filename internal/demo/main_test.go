@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 )
 
 // serveEnv makes the test binary a demo server on its stdio, with the break that
@@ -26,4 +28,5 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	commandtest.Exit(0)
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 )
 
 // Exit codes of docker and podman that are not the container's.
@@ -43,7 +45,7 @@ func Main() {
 	}
 	switch args[0] {
 	case "run":
-		os.Exit(d.run(args[1:]))
+		commandtest.Exit(d.run(args[1:]))
 	case "pull":
 		d.pull(args[len(args)-1])
 	case "ps":
@@ -57,6 +59,7 @@ func Main() {
 	default:
 		fail(exitEngine, "unknown command: %s", args[0])
 	}
+	commandtest.Exit(0)
 }
 
 func fail(code int, format string, args ...any) {

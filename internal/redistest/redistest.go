@@ -81,7 +81,7 @@ func (s *Server) Restart() {
 		close(exited)
 	}()
 	s.cmd, s.exited = cmd, exited
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		if answer, err := s.ask("PING"); err == nil && answer == "+PONG" {
 			return
@@ -91,7 +91,7 @@ func (s *Server) Restart() {
 			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 			s.t.Fatalf("redis-server ended at its start:\n%s", log)
 		case <-deadline:
-			s.t.Fatal("redis-server does not answer for 20 s")
+			s.t.Fatal("redis-server does not answer for a minute")
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

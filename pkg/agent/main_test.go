@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/demo"
 )
 
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 		if err := demo.Serve(context.Background(), o); err != nil {
 			os.Exit(1)
 		}
-		os.Exit(0)
+		commandtest.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -118,7 +118,7 @@ func TestKilledAmidJudging(t *testing.T) {
 		t.Parallel() // each waits for judges, leases and audits most of its time
 		k := newShop(t)
 		p := k.start("run", judgedSuite(k), "--seed", "7", "-n", fmt.Sprint(repeats), "--judge-slots", "3", "--progress", "none", "-q")
-		for _, passed := range []int{easy + 3, easy + 12} {
+		for _, passed := range []int{easy + 3, easy + 8} {
 			k.amid(p, passed)
 			p.kill()
 			if s := k.counts(); s.Pass >= undisturbed.Counts.Pass {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,11 +27,10 @@ import (
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "docker" {
 		enginetest.Main()
-		return
 	}
 	self, err := os.Executable()
 	if err == nil && filepath.Base(self) == commandtest.Name {
-		os.Exit(cli.Main(cli.World()))
+		commandtest.Exit(cli.Main(cli.World()))
 	}
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test.") {
 		// Else a command that reached us under another name would run the tests,
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		panic("the test binary was started as a command: " + strings.Join(os.Args, " "))
 	}
 	testscript.Main(m, map[string]func(){
-		"evalfarm": func() { os.Exit(cli.Main(cli.World())) },
+		"evalfarm": func() { commandtest.Exit(cli.Main(cli.World())) },
 	})
 }
 
@@ -107,14 +107,21 @@ func waitPort(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// ports are those that freePort has given out. Those that the kernel gives to
+// connections and to listeners that do not care begin at 32768, so that nobody takes one
+// of ours before whoever it is for listens there.
+var ports atomic.Int64
+
+// freePort is a port that nobody listens on. It is never given twice.
 func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const first, most = 10_000, 20_000
+	for range most {
+		port := strconv.FormatInt(first+(int64(os.Getpid())*101+ports.Add(1))%most, 10)
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", errors.New("no port is free")
 }
 
 // A shop is a place to run the command in: a folder and a state of its own.

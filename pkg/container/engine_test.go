@@ -180,7 +180,7 @@ func started(t *testing.T, d enginetest.Daemon, o container.Options) (*container
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); len(d.Containers()) == 0 || d.Containers()[0].Status != "running"; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(d.Containers()) == 0 || d.Containers()[0].Status != "running"; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the container does not start")
 		}

@@ -14,7 +14,6 @@ import (
 func TestMain(m *testing.M) {
 	if base := filepath.Base(os.Args[0]); base == "docker" || base == "podman" {
 		enginetest.Main()
-		return
 	}
 	goleak.VerifyTestMain(m)
 }

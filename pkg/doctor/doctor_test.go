@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/demo"
 	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/doctor"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 			if demo.Serve(context.Background(), demo.Options{Name: "desk", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}) != nil {
 				os.Exit(1)
 			}
-			os.Exit(0)
+			commandtest.Exit(0)
 		case complain:
 			_, _ = os.Stderr.WriteString("cannot log in with " + os.Getenv("KEY") + "\n")
 			os.Exit(1)

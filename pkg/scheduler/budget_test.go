@@ -260,15 +260,26 @@ func TestRunWaitsForWhatAnotherHoldsOfTheDay(t *testing.T) {
 	}
 }
 
+// timeIsUp leaves a run no time, and waits until workers are told to begin nothing
+// more of it.
+func (b *bundle) timeIsUp(run eval.Run) {
+	b.t.Helper()
+	over := run.Budget
+	over.Time = time.Millisecond
+	if err := b.store.SetBudget(b.t.Context(), run.ID, over); err != nil {
+		b.t.Fatal(err)
+	}
+	b.told(eval.ControlPause)
+}
+
 func TestRunThatIsOutOfTime(t *testing.T) {
-	const limit = 1500 * time.Millisecond
 	b := setup(t, scheduler.Options{Window: 2})
-	run := b.createCapped(eval.Budget{Time: limit}, 0, 5, agentCase("a", "paid", eval.Limits{}))
+	run := b.createCapped(eval.Budget{Time: time.Hour}, 0, 5, agentCase("a", "paid", eval.Limits{}))
 	b.adopt(run)
 	js := b.out(b.queue, run.ID, 2)
 	b.queue.say(js[0], jobs.Claimed)
 	b.queue.say(js[1], jobs.Claimed)
-	time.Sleep(time.Until(run.Created.Add(limit)))
+	b.timeIsUp(run)
 	b.settles()
 	// One fails: nothing follows it any more.
 	b.spend(js[0], 5, eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonStartTimeout})
@@ -284,17 +295,13 @@ func TestRunThatIsOutOfTime(t *testing.T) {
 
 // What waits in the queue when the time is over begins no more, and holds nothing.
 func TestRunThatIsOutOfTimeBeginsNothing(t *testing.T) {
-	const limit = 1500 * time.Millisecond
 	b := setup(t, scheduler.Options{Window: 4})
-	run := b.createCapped(eval.Budget{Time: limit, MicroUSD: 1000}, 0, 9, agentCase("a", "paid", dollars(10)))
+	run := b.createCapped(eval.Budget{Time: time.Hour, MicroUSD: 1000}, 0, 9, agentCase("a", "paid", dollars(10)))
 	b.adopt(run)
 	js := b.out(b.queue, run.ID, 4)
 	b.queue.say(js[1], jobs.Claimed)
-	time.Sleep(time.Until(run.Created.Add(limit)))
+	b.timeIsUp(run)
 	b.eventually("what nobody has begun is taken back", func() bool { return b.ledger(run).Held.MicroUSD == 10 })
-	if !slices.Contains(b.queue.controls, eval.ControlPause) {
-		t.Error("workers were not told to begin nothing")
-	}
 	b.passes(js[1], 5)
 	if s := b.exhausted(run, eval.ShortOfTime); s.Counts.Pass != 1 || s.Counts.Unfinished != 8 {
 		t.Errorf("got %+v, want 1 pass and 8 unfinished", s.Counts)
@@ -303,14 +310,13 @@ func TestRunThatIsOutOfTimeBeginsNothing(t *testing.T) {
 
 // What there is to judge when the time is over is paid, and is judged.
 func TestJudgedRunThatIsOutOfTime(t *testing.T) {
-	const limit = 1500 * time.Millisecond
 	b := setup(t, scheduler.Options{Window: 2})
-	run := b.createCapped(eval.Budget{Time: limit}, 0, 5, agentCase("a", "paid", eval.Limits{}, judged("paid")))
+	run := b.createCapped(eval.Budget{Time: time.Hour}, 0, 5, agentCase("a", "paid", eval.Limits{}, judged("paid")))
 	b.adopt(run)
 	js := b.out(b.queue, run.ID, 2)
 	b.queue.say(js[0], jobs.Claimed)
 	b.queue.say(js[1], jobs.Claimed)
-	time.Sleep(time.Until(run.Created.Add(limit)))
+	b.timeIsUp(run)
 	b.settles()
 	b.opens(js[0], 5)
 	b.opens(js[1], 5)
@@ -490,7 +496,7 @@ func TestCancelTakesBackWhatNobodyHasBegun(t *testing.T) {
 	if err := b.store.SetControl(t.Context(), run.ID, eval.ControlCancel); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // it looks at what people want every 250 ms
+	b.told(eval.ControlCancel)
 	b.settles()
 	if now := b.reread(run); now.State != eval.RunRunning {
 		t.Fatalf("the run is %s while a worker has a trial", now.State)

@@ -1,10 +1,10 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -22,16 +22,16 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
-var seedFlag = flag.Uint64("seed", 0, "repeat the chances of TestCaps with this seed; 0 draws one")
+var seedFlag = flag.Uint64("seed", 0, "repeat the chances of TestCaps with this seed; 0 leaves it to the test")
 
 // The promise of budgets, on each Redis and in both forms of a farm: whatever dies,
 // is lost or comes twice, no more is spent than the caps allow, and the ledger
 // knows it before it happens.
-func TestCaps(t *testing.T) { testCaps(t, 1) }
+func TestCaps(t *testing.T) { testCaps(t, 1, 1) }
 
 // testCaps lets two runs and a grading go on until their money is gone, size times
 // as long as it takes to see something.
-func testCaps(t *testing.T, size int) {
+func testCaps(t *testing.T, size int, seed uint64) {
 	for _, redis := range []string{"redis", "embedded"} {
 		for _, layout := range []struct {
 			name string
@@ -46,10 +46,7 @@ func testCaps(t *testing.T, size int) {
 			}
 			t.Run(redis+"/"+layout.name, func(t *testing.T) {
 				t.Parallel()
-				seed := *seedFlag
-				if seed == 0 {
-					seed = rand.Uint64()
-				}
+				seed := cmp.Or(*seedFlag, seed)
 				t.Logf("-seed %d", seed)
 				w := openWorld(t, seed)
 				switch {

@@ -187,7 +187,7 @@ func (b *bundle) record(j jobs.Job, outcome eval.AttemptOutcome, v eval.Verdict)
 // that fails.
 func (b *bundle) eventually(what string, cond func() bool) {
 	b.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !cond() {
 		if time.Now().After(deadline) {
 			b.t.Fatalf("never happened: %s", what)
@@ -197,9 +197,19 @@ func (b *bundle) eventually(what string, cond func() bool) {
 	}
 }
 
+// told waits until workers are told what becomes of a run.
+func (b *bundle) told(c eval.Control) {
+	b.t.Helper()
+	b.eventually("workers are told to "+string(c), func() bool {
+		b.queue.mu.Lock()
+		defer b.queue.mu.Unlock()
+		return slices.Contains(b.queue.controls, c)
+	})
+}
+
 func (b *bundle) wait(run eval.Run) eval.Summary {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
 	defer cancel()
 	s, err := b.sched.Wait(ctx, run.ID)
 	if err != nil {
@@ -266,7 +276,7 @@ func TestRunEndedByAnotherProcessIsGivenUp(t *testing.T) {
 	if _, err := scheduler.End(t.Context(), b.store, stored, eval.OutcomeRunCancelled); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if _, err := b.sched.Wait(ctx, run.ID); err == nil || ctx.Err() != nil {
 		t.Errorf("Wait: got %v, want an error that says who ended the run", err)
@@ -412,11 +422,7 @@ func TestCancelEndsARunOnceNoWorkerHoldsATrial(t *testing.T) {
 	if err := b.store.SetControl(t.Context(), run.ID, eval.ControlCancel); err != nil {
 		t.Fatal(err)
 	}
-	b.eventually("workers are told", func() bool {
-		b.queue.mu.Lock()
-		defer b.queue.mu.Unlock()
-		return slices.Contains(b.queue.controls, eval.ControlCancel)
-	})
+	b.told(eval.ControlCancel)
 	b.record(first, eval.AttemptDone, eval.Pass)
 	s := b.wait(run)
 	if s.Outcome != eval.OutcomeRunCancelled || s.Counts.Pass != 1 || s.Counts.Unfinished != 9 || s.ExitCode != int(eval.ExitInconclusive) {

@@ -2,7 +2,10 @@
 
 package scheduler_test
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+)
 
 // The promise of budgets with ten times as many trials.
-func TestSoakCaps(t *testing.T) { testCaps(t, 10) }
+func TestSoakCaps(t *testing.T) { testCaps(t, 10, rand.Uint64()) }

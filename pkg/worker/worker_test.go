@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/demo"
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		if err := demo.Serve(context.Background(), o); err != nil {
 			os.Exit(1)
 		}
-		os.Exit(0)
+		commandtest.Exit(0)
 	}
 	os.Exit(m.Run())
 }

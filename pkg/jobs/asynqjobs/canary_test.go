@@ -103,7 +103,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-tick.C:
@@ -267,7 +267,7 @@ func TestCanaryLostAck(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("context of the repeated acknowledgement: got %v, want it cancelled; asynq has mended it", err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("asynq does not repeat the acknowledgement")
 	}
 	if got := c.state(t, "x"); got != "active" {

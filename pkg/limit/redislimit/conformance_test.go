@@ -83,12 +83,13 @@ func (resending) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 type desk struct {
 	t *testing.T
 	*redislimit.Gate
-	rate eval.Rate
+	rate  eval.Rate
+	begun time.Time
 }
 
 func newDesk(t *testing.T, client redis.UniversalClient, rate eval.Rate) *desk {
 	t.Helper()
-	return &desk{t, redislimit.New(client, strings.ReplaceAll(t.Name(), "/", "-"), redislimit.Options{Lease: time.Second}), rate}
+	return &desk{t, redislimit.New(client, strings.ReplaceAll(t.Name(), "/", "-"), redislimit.Options{Lease: 3 * time.Second}), rate, time.Now()}
 }
 
 // ask asks once.
@@ -110,13 +111,19 @@ func (d *desk) grants(permit string, tokens ...int) {
 	}
 }
 
-// refuses asks once and wants to wait about so long.
+// refuses asks once and wants to wait about so long, less what has passed of it since
+// the test began. On a machine so busy that all of it has, it tells nothing.
 func (d *desk) refuses(permit string, why limit.Why, about time.Duration, tokens ...int) {
 	d.t.Helper()
 	tokens = append(tokens, 0, 0)
 	a := d.ask(permit, tokens[0], tokens[1])
+	left := about - time.Since(d.begun)
+	if about > 0 && left <= 0 {
+		d.t.Logf("permit %s: %s after the begin, got %+v", permit, about-left, a)
+		return
+	}
 	// The script of an embedded Redis takes its time on a busy machine.
-	if a.Granted || a.Why != why || a.Wait > about || a.Wait < about/2 {
+	if a.Granted || a.Why != why || a.Wait > about || a.Wait < min(about/2, left-10*time.Millisecond) {
 		d.t.Errorf("permit %s: got %+v, want to wait about %s for %s", permit, a, about, why)
 	}
 }
@@ -215,7 +222,7 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 		{"a holder crashes", eval.Rate{Concurrent: 2}, func(d *desk) {
 			d.grants("a")
 			d.grants("b")
-			deadline := time.Now().Add(5 * time.Second)
+			deadline := time.Now().Add(time.Minute)
 			renewed := 0
 			for !d.ask("c", 0, 0).Granted {
 				if err := d.Renew(d.t.Context(), key, []string{"b", "gone"}); err != nil {
@@ -254,7 +261,7 @@ func exercise(t *testing.T, client redis.UniversalClient) {
 		}},
 		{"a pause ends", eval.Rate{Concurrent: 9}, func(d *desk) {
 			d.grants("a")
-			d.release("a", limit.Report{Pause: 300 * time.Millisecond})
+			d.release("a", limit.Report{Pause: 2 * time.Second})
 			a := d.ask("b", 0, 0)
 			if a.Granted || a.Why != limit.WhyPause {
 				d.t.Errorf("got %+v, want a pause", a)

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/enginetest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
@@ -21,13 +22,12 @@ import (
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "docker" {
 		enginetest.Main()
-		return
 	}
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "hostile":
 			runHostile(os.Args[2])
-			return
+			commandtest.Exit(0)
 		case "guard":
 			pgid, err := strconv.Atoi(os.Args[2])
 			if err == nil {
@@ -36,10 +36,10 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				panic(err)
 			}
-			return
+			commandtest.Exit(0)
 		case "owner":
 			runOwner(os.Args[2:])
-			return
+			commandtest.Exit(0)
 		}
 	}
 	goleak.VerifyTestMain(m)

@@ -223,7 +223,7 @@ func TestWritersTakeTurns(t *testing.T) {
 		}
 	})
 	waiting := false
-	for deadline := time.Now().Add(10 * time.Second); !waiting && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !waiting && time.Now().Before(deadline); {
 		err := other.Read.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&waiting)
 		if err != nil {
