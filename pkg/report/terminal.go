@@ -28,6 +28,7 @@ const (
 func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p := newPage(o)
 	p.headline(s)
+	p.origin(s.Origin)
 	p.rates(s)
 	p.money(s)
 	p.cells(s)
@@ -52,7 +53,7 @@ func (p *page) headline(s eval.Summary) {
 		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(strings.ToUpper(string(s.Verdict))),
 		text("  " + s.Suite + "  "), styled(dim, s.Run),
 	}
-	if !s.Finished.IsZero() {
+	if !s.Finished.IsZero() && s.Origin == nil { // how long an import took says nothing of the run
 		parts = append(parts, text("   "+duration(float64(s.Finished.Sub(s.Started).Microseconds())/1000)))
 	}
 	for _, k := range kinds(s) {
