@@ -1,0 +1,9 @@
+// Package intake reads finished runs of agent trials that were carried out
+// elsewhere, so that they can be stored like runs of ours.
+//
+// Its format is a file of JSON lines, an object for each trial, with the fields of
+// `evalfarm report -o jsonl`, of which a case and a score or a verdict are enough. A
+// [Map] says where a file has them under other names. [Read] goes over the file once
+// to check every line and to lay out the plan of the run, and [Run.Each] a second
+// time to hand over the results, so that memory grows by a few bytes a line.
+package intake
