@@ -142,7 +142,7 @@ func (c *command) importFile(ctx context.Context, path string, f importing) erro
 			Each: func(fn func(eval.Record) error) error { return run.Each(ctx, fn) },
 		})
 		if err != nil {
-			return err
+			return fmt.Errorf("%w; the same import goes on where it stopped", err)
 		}
 		err = c.conclude(ctx, outputs, f.quiet, s, summary)
 		if _, failed := errors.AsType[*codeError](err); failed {

@@ -3,7 +3,9 @@ package intake
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,5 +84,31 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s and %s have one place", name, other)
 		}
 		places[into] = name
+	}
+}
+
+// TestDocs wants every field in the table of docs/import.md.
+func TestDocs(t *testing.T) {
+	text, err := os.ReadFile("../../docs/import.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for row := range strings.Lines(string(text)) {
+		if cell, ok := strings.CutPrefix(row, "| `"); ok {
+			cell, _, _ = strings.Cut(cell, " |")
+			for _, name := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune("`, ", r) }) {
+				documented[name] = true
+			}
+		}
+	}
+	for _, name := range names() {
+		if !documented[name] {
+			t.Errorf("the table has no %s", name)
+		}
+		delete(documented, name)
+	}
+	for name := range documented {
+		t.Errorf("the table has %s, which is no field", name)
 	}
 }

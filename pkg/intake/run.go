@@ -278,7 +278,6 @@ func (r *Run) layOut(cases map[string]*eval.Case) {
 	caseAt, variantAt := map[string]int{}, map[string]int{}
 	for i, id := range slices.SortedFunc(maps.Keys(cases), byNumber) {
 		c := cases[id]
-		slices.Sort(c.Tags)
 		packed := blob.Pack(eval.Encode(c))
 		caseAt[id] = i
 		content.Cases = append(content.Cases, *c)
