@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -122,9 +119,13 @@ func (c *command) importFile(ctx context.Context, path string, f importing) erro
 		return err
 	}
 	return c.withStore(ctx, func(s store.Store) error {
-		in, err := c.seekable(path)
+		from := path
+		if path != "-" {
+			from = c.env.abs(path)
+		}
+		in, err := intake.Open(from, c.env.Home(), c.env.Stdin)
 		if err != nil {
-			return err
+			return usage("", "import: %s", err)
 		}
 		defer in.Close()
 		run, err := intake.Read(ctx, in, o)
@@ -150,27 +151,4 @@ func (c *command) importFile(ctx context.Context, path string, f importing) erro
 		}
 		return err
 	})
-}
-
-// seekable opens a file that can be read twice: standard input and pipes are copied
-// first.
-func (c *command) seekable(path string) (*os.File, error) {
-	if path == "-" {
-		return intake.Spool(c.env.Home(), bufio.NewReader(c.env.Stdin))
-	}
-	f, err := os.Open(c.env.abs(path))
-	if err != nil {
-		return nil, usage("", "import: %s", err)
-	}
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, errors.Join(err, f.Close())
-	case info.IsDir():
-		return nil, errors.Join(usage("give the file of JSON lines in it", "import: %s is a folder", path), f.Close())
-	case info.Mode().IsRegular():
-		return f, nil
-	}
-	defer f.Close()
-	return intake.Spool(c.env.Home(), io.Reader(f))
 }

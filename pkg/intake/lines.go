@@ -3,14 +3,12 @@ package intake
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"os"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
@@ -18,46 +16,26 @@ import (
 // mostLine is how many bytes a line may have.
 const mostLine = 16 << 20
 
-// Spool copies what can be read only once into a file of a folder. The file has no
-// name any more, so it is gone with the process.
-func Spool(dir string, r io.Reader) (*os.File, error) {
-	f, err := os.CreateTemp(dir, "import-*.jsonl")
-	if err != nil {
-		return nil, fmt.Errorf("spool the input: %w", err)
-	}
-	err = os.Remove(f.Name())
-	if err == nil {
-		_, err = io.Copy(f, r)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("spool the input: %w", err), f.Close())
-	}
-	return f, nil
-}
-
 // lines reads the lines of a file that are not blank.
 type lines struct {
 	scanner *bufio.Scanner
 	hash    hash.Hash
 	n       int
+	// offset is where the line begins, and read how far has been read.
+	offset, read int64
 }
 
-// readLines begins at the start of a file, which gzip has packed or not.
-func readLines(in io.ReadSeeker, packed bool) (*lines, error) {
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	r := io.Reader(in)
-	if packed {
-		var err error
-		if r, err = gzip.NewReader(bufio.NewReader(in)); err != nil {
-			return nil, err
-		}
-	}
+func newLines(r io.Reader) *lines {
 	l := &lines{hash: sha256.New()}
 	l.scanner = bufio.NewScanner(io.TeeReader(r, l.hash))
 	l.scanner.Buffer(nil, mostLine)
-	return l, nil
+	l.scanner.Split(func(data []byte, atEOF bool) (advance int, token []byte, err error) {
+		advance, token, err = bufio.ScanLines(data, atEOF)
+		l.offset = l.read
+		l.read += int64(advance)
+		return advance, token, err
+	})
+	return l
 }
 
 // next gives the next line, which stands until it is called again, or io.EOF.
@@ -66,7 +44,9 @@ func (l *lines) next() ([]byte, error) {
 		l.n++
 		raw := l.scanner.Bytes()
 		if l.n == 1 {
-			raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+			plain := bytes.TrimPrefix(raw, []byte("\ufeff"))
+			l.offset += int64(len(raw) - len(plain))
+			raw = plain
 		}
 		if len(bytes.TrimSpace(raw)) > 0 {
 			return raw, nil

@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,7 +24,6 @@ import (
 // Options say how a file is read.
 type Options struct {
 	// File is its path, for messages and the origin of the run; "-" is standard input.
-	// One that ends in ".gz" is packed.
 	File string
 	// Suite that the run is of.
 	Suite string
@@ -42,9 +43,11 @@ type Run struct {
 	// Unread names fields of the file that were not read, at most 100.
 	Unread []string
 
-	in      io.ReadSeeker
+	in      io.ReaderAt
 	options Options
-	cells   map[cellKey]*cell
+	// trials are the lines of each cell of the plan, by repeat.
+	trials [][]place
+	seed   maphash.Seed
 }
 
 const (
@@ -61,55 +64,46 @@ const (
 // A cellKey names a cell.
 type cellKey struct{ kase, variant string }
 
-// A cell gathers which repeats a cell has, in which lines.
+// A cell gathers which repeats a cell has, and where.
 type cell struct {
 	variant eval.Variant
 	// numbered says that the lines number the repeats; else their order does.
 	numbered bool
 	lines    []place
-	// ordinals of the repeats, once the plan is known, and how many were handed over
-	// if they have no numbers.
-	ordinals []int32
-	next     int
 }
 
+// A place is where the line of a trial is.
 type place struct {
 	repeat int64
+	offset int64
+	length int32
 	line   int32
+	// hash of the line, to notice when it is another one.
+	hash uint64
 }
 
 // Read checks every line of a file of JSON lines and lays out the run. It fails with
 // a [*ProblemError] at the first line that cannot be used.
-func Read(ctx context.Context, in io.ReadSeeker, o Options) (*Run, error) {
-	r := &Run{in: in, options: o, cells: map[cellKey]*cell{}}
-	g := gathering{run: r, cases: map[string]*eval.Case{}, unread: map[string]bool{}}
-	m := newMapping(o.Map)
-	sum, err := r.eachLine(ctx, m, g.add)
+func Read(ctx context.Context, in io.ReaderAt, o Options) (*Run, error) {
+	r := &Run{in: in, options: o, seed: maphash.MakeSeed()}
+	g := gathering{run: r, mapping: newMapping(o.Map), cells: map[cellKey]*cell{}, cases: map[string]*eval.Case{}, unread: map[string]bool{}}
+	sum, err := g.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range m.pairs {
-		if p.theirs != "" && !p.found && g.trials > 0 {
-			fields := slices.Sorted(maps.Keys(g.unread))
-			hint := strictyaml.DidYouMean(p.theirs, fields)
-			if hint == "" {
-				hint = "fields that are not read: " + strings.Join(fields, ", ")
-			}
-			return nil, r.problem(hint, "no line has the field %s", strictyaml.Quote(p.theirs))
-		}
-	}
-	if g.trials == 0 {
-		return nil, r.problem(`a line is one trial: {"case": "refund", "score": 1}`, "there are no trials")
-	}
-	if err := r.number(); err != nil {
-		return nil, err
-	}
+	r.Unread = slices.Sorted(maps.Keys(g.unread))
 	r.Snapshot = eval.Snapshot{Version: o.Version, Suite: o.Suite, Git: o.Git, Origin: &eval.Origin{
 		Format: "jsonl", File: filepath.Base(o.File), SHA256: sum, Map: o.Map,
 	}}
-	r.layOut(g.cases)
-	r.Unread = slices.Sorted(maps.Keys(g.unread))
-	return r, r.order()
+	if err := g.check(); err != nil {
+		return nil, err
+	}
+	g.layOut()
+	if plan := r.Snapshot.Plan; plan.Rounds()*len(plan.Cells) > mostSlots {
+		return nil, r.problem("see whether --map case= names the field that tells tasks apart",
+			"one cell has %d trials, and there are %d cells: that is too uneven", plan.Rounds(), len(plan.Cells))
+	}
+	return r, nil
 }
 
 // problem is one of the file as a whole.
@@ -117,12 +111,20 @@ func (r *Run) problem(hint, format string, args ...any) error {
 	return &ProblemError{strictyaml.Problem{File: r.options.File, Message: fmt.Sprintf(format, args...), Hint: hint}}
 }
 
-// eachLine reads the lines of the file and gives the sha256 of them all.
-func (r *Run) eachLine(ctx context.Context, m *mapping, fn func(n int, l *line, fields map[string]eval.JSON, m *mapping) error) (string, error) {
-	in, err := r.lines()
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", r.options.File, err)
-	}
+// gathering is what the look at a file finds.
+type gathering struct {
+	run     *Run
+	mapping *mapping
+	cells   map[cellKey]*cell
+	cases   map[string]*eval.Case
+	unread  map[string]bool
+	trials  int
+}
+
+// look reads the lines of the file and gives the sha256 of them all.
+func (g *gathering) look(ctx context.Context) (string, error) {
+	file := g.run.options.File
+	in := newLines(io.NewSectionReader(g.run.in, 0, math.MaxInt64))
 	for {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
@@ -131,61 +133,52 @@ func (r *Run) eachLine(ctx context.Context, m *mapping, fn func(n int, l *line, 
 		if errors.Is(err, io.EOF) {
 			return in.sum(), nil
 		}
-		if err != nil {
-			return "", problem(r.options.File, in.n, nil, err)
-		}
-		l, fields, err := parse(raw, m)
 		if err == nil {
-			err = fn(in.n, l, fields, m)
-		}
-		if _, ours := errors.AsType[*mistake](err); ours {
-			return "", problem(r.options.File, in.n, raw, err)
+			err = g.add(raw, place{offset: in.offset, length: int32(len(raw)), line: int32(in.n), hash: maphash.Bytes(g.run.seed, raw)})
 		}
 		if err != nil {
-			return "", err
+			return "", problem(file, in.n, raw, err)
 		}
 	}
 }
 
-// gathering is what the first look at a file finds.
-type gathering struct {
-	run    *Run
-	cases  map[string]*eval.Case
-	unread map[string]bool
-	trials int
-}
-
-func (g *gathering) add(n int, l *line, fields map[string]eval.JSON, m *mapping) error {
+// add takes in one line.
+func (g *gathering) add(raw []byte, at place) error {
+	m := g.mapping
+	l, fields, err := parse(raw, m)
+	if err != nil {
+		return err
+	}
 	if g.trials++; g.trials > mostTrials {
 		return wrong("", "", "the file has more than %d trials", mostTrials)
 	}
 	for name := range fields {
-		if len(g.unread) < mostUnread && !m.taken[name] && (&line{}).field(name) == nil {
+		if len(g.unread) < mostUnread && !m.taken[name] && l.field(name) == nil {
 			g.unread[name] = true
 		}
 	}
-	if err := g.kase(l, m); err != nil {
+	if err := g.kase(l); err != nil {
 		return err
 	}
 	key, v := l.cell()
-	c := g.run.cells[key]
+	c := g.cells[key]
 	if c == nil {
 		c = &cell{variant: v, numbered: l.Repeat != nil}
-		g.run.cells[key] = c
+		g.cells[key] = c
 	}
 	if c.numbered != (l.Repeat != nil) {
 		return wrong(m.name("repeat"), "number all lines of a cell, or none", "some lines of case %s have a repeat, and others have none", strictyaml.Quote(string(l.Case)))
 	}
-	repeat := int64(len(c.lines))
-	if c.numbered {
-		repeat = int64(*l.Repeat)
+	if at.repeat = int64(len(c.lines)); c.numbered {
+		at.repeat = int64(*l.Repeat)
 	}
-	c.lines = append(c.lines, place{repeat, int32(n)})
+	c.lines = append(c.lines, at)
 	return nil
 }
 
 // kase adds what a line says of its case.
-func (g *gathering) kase(l *line, m *mapping) error {
+func (g *gathering) kase(l *line) error {
+	m := g.mapping
 	kind := cmp.Or(l.Kind, eval.KindAgent)
 	c := g.cases[string(l.Case)]
 	switch {
@@ -215,12 +208,25 @@ func (l *line) cell() (cellKey, eval.Variant) {
 	return cellKey{string(l.Case), v.ID}, v
 }
 
-// number brings the repeats of each cell into their order.
-func (r *Run) number() error {
+// check says what is wrong with the file as a whole, and brings the repeats of each
+// cell into their order.
+func (g *gathering) check() error {
+	if g.trials == 0 {
+		return g.run.problem(`a line is one trial: {"case": "refund", "score": 1}`, "there are no trials")
+	}
+	for _, p := range g.mapping.pairs {
+		if p.theirs != "" && !p.found {
+			hint := strictyaml.DidYouMean(p.theirs, g.run.Unread)
+			if hint == "" {
+				hint = "fields that are not read: " + strings.Join(g.run.Unread, ", ")
+			}
+			return g.run.problem(hint, "no line has the field %s", strictyaml.Quote(p.theirs))
+		}
+	}
 	var twice place
 	var of cellKey
 	var first int32
-	for key, c := range r.cells {
+	for key, c := range g.cells {
 		slices.SortFunc(c.lines, func(a, b place) int {
 			return cmp.Or(cmp.Compare(a.repeat, b.repeat), cmp.Compare(a.line, b.line))
 		})
@@ -234,38 +240,22 @@ func (r *Run) number() error {
 	if twice.line == 0 {
 		return nil
 	}
-	raw, err := r.line(int(twice.line))
+	raw, err := g.run.line(twice, nil)
 	if err != nil {
 		return err
 	}
-	return problem(r.options.File, int(twice.line), raw, wrong(newMapping(r.options.Map).name("repeat"),
+	return problem(g.run.options.File, int(twice.line), raw, wrong(g.mapping.name("repeat"),
 		"if these are different variants, say what differs: --map axes.model=FIELD; to count lines instead: --map repeat=",
 		"case %s [%s] has repeat %d already, in line %d", strictyaml.Quote(of.kase), of.variant, twice.repeat, first))
 }
 
-// line reads a line of the file again.
-func (r *Run) line(n int) ([]byte, error) {
-	in, err := r.lines()
-	for err == nil {
-		var raw []byte
-		if raw, err = in.next(); err == nil && in.n == n {
-			return raw, nil
-		}
-	}
-	return nil, fmt.Errorf("read %s again: %w", r.options.File, err)
-}
-
-// lines begins at the start of the file.
-func (r *Run) lines() (*lines, error) {
-	return readLines(r.in, strings.HasSuffix(r.options.File, ".gz"))
-}
-
 // layOut makes the cases, variants and cells of the snapshot, in an order that the
 // order of lines has no part in.
-func (r *Run) layOut(cases map[string]*eval.Case) {
+func (g *gathering) layOut() {
+	r := g.run
 	snap := &r.Snapshot
 	variants, values := map[string]eval.Variant{}, map[string]map[string]bool{}
-	for key, c := range r.cells {
+	for key, c := range g.cells {
 		variants[key.variant] = c.variant
 		for axis, value := range c.variant.Axes {
 			if values[axis] == nil {
@@ -276,8 +266,8 @@ func (r *Run) layOut(cases map[string]*eval.Case) {
 	}
 	content := eval.Suite{Name: snap.Suite}
 	caseAt, variantAt := map[string]int{}, map[string]int{}
-	for i, id := range slices.SortedFunc(maps.Keys(cases), byNumber) {
-		c := cases[id]
+	for i, id := range slices.SortedFunc(maps.Keys(g.cases), byNumber) {
+		c := g.cases[id]
 		packed := blob.Pack(eval.Encode(c))
 		caseAt[id] = i
 		content.Cases = append(content.Cases, *c)
@@ -298,12 +288,15 @@ func (r *Run) layOut(cases map[string]*eval.Case) {
 	content.Axes = snap.Axes
 	hash := sha256.Sum256(eval.Encode(content))
 	snap.SuiteHash = "sha256:" + hex.EncodeToString(hash[:])
-	for key, c := range r.cells {
+	for key, c := range g.cells {
 		snap.Plan.Cells = append(snap.Plan.Cells, eval.Cell{Case: caseAt[key.kase], Variant: variantAt[key.variant], Repeats: len(c.lines)})
 	}
 	slices.SortFunc(snap.Plan.Cells, func(a, b eval.Cell) int {
 		return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Variant, b.Variant))
 	})
+	for _, c := range snap.Plan.Cells {
+		r.trials = append(r.trials, g.cells[cellKey{snap.Cases[c.Case].ID, snap.Variants[c.Variant].ID}].lines)
+	}
 }
 
 // byNumber compares names: numbers by their value, and before others.
@@ -321,60 +314,46 @@ func byNumber(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// order finds the ordinal of every repeat.
-func (r *Run) order() error {
-	plan := r.Snapshot.Plan
-	if plan.Rounds()*len(plan.Cells) > mostSlots {
-		return r.problem("see whether --map case= names the field that tells tasks apart",
-			"one cell has %d trials, and there are %d cells: that is too uneven", plan.Rounds(), len(plan.Cells))
-	}
-	at := make([]*cell, len(plan.Cells))
-	for i, c := range plan.Cells {
-		at[i] = r.cells[cellKey{r.Snapshot.Cases[c.Case].ID, r.Snapshot.Variants[c.Variant].ID}]
-		at[i].ordinals = make([]int32, c.Repeats)
-	}
-	order := eval.NewOrder(plan)
-	for ordinal := range plan.Trials() {
+// Each hands over the record of each trial by its ordinal, without the run and the
+// UID. It fails if the file is no longer what it was.
+func (r *Run) Each(ctx context.Context, fn func(eval.Record) error) error {
+	m := newMapping(r.options.Map)
+	order := eval.NewOrder(r.Snapshot.Plan)
+	var raw []byte
+	for ordinal := range r.Snapshot.Plan.Trials() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		i, repeat, err := order.At(ordinal)
 		if err != nil {
 			return err
 		}
-		at[i].ordinals[repeat-1] = int32(ordinal)
+		at := r.trials[i][repeat-1]
+		if raw, err = r.line(at, raw); err != nil {
+			return err
+		}
+		l, _, err := parse(raw, m)
+		if err != nil {
+			return problem(r.options.File, int(at.line), raw, err)
+		}
+		record := l.record()
+		record.Ordinal = ordinal
+		if err := fn(record); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// Each reads the file again and hands over the record of each trial, in the order of
-// lines, without the run and the UID. It may be called once. It fails if the file is
-// no longer what it was.
-func (r *Run) Each(ctx context.Context, fn func(eval.Record) error) error {
-	changed := fmt.Errorf("%s was changed while it was read", r.options.File)
-	sum, err := r.eachLine(ctx, newMapping(r.options.Map), func(_ int, l *line, _ map[string]eval.JSON, _ *mapping) error {
-		key, _ := l.cell()
-		c := r.cells[key]
-		if c == nil || c.numbered != (l.Repeat != nil) {
-			return changed
-		}
-		i := c.next
-		if c.next++; c.numbered {
-			var found bool
-			i, found = slices.BinarySearchFunc(c.lines, int64(*l.Repeat), func(p place, n int64) int { return cmp.Compare(p.repeat, n) })
-			if !found {
-				return changed
-			}
-		}
-		if i >= len(c.ordinals) {
-			return changed
-		}
-		record := l.record()
-		record.Ordinal = int(c.ordinals[i])
-		return fn(record)
-	})
-	if err != nil {
-		return err
+// line reads a line again, into a buffer if that is large enough.
+func (r *Run) line(at place, buf []byte) ([]byte, error) {
+	buf = slices.Grow(buf[:0], int(at.length))[:at.length]
+	n, err := r.in.ReadAt(buf, at.offset)
+	if err != nil && !errors.Is(err, io.EOF) { // which may come with the last bytes
+		return nil, fmt.Errorf("read %s again: %w", r.options.File, err)
 	}
-	if sum != r.Snapshot.Origin.SHA256 {
-		return changed
+	if maphash.Bytes(r.seed, buf[:n]) != at.hash {
+		return nil, fmt.Errorf("%s was changed while it was read", r.options.File)
 	}
-	return nil
+	return buf, nil
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -282,7 +283,8 @@ func TestMapProblems(t *testing.T) {
 	}
 }
 
-func TestPacked(t *testing.T) {
+// TestOpen reads the same from wherever it comes.
+func TestOpen(t *testing.T) {
 	const text = `{"case": "a", "score": 1}` + "\r\n" + `{"case": "a", "score": 0}`
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -292,40 +294,38 @@ func TestPacked(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run, err := intake.Read(t.Context(), bytes.NewReader(packed.Bytes()), intake.Options{File: "results.jsonl.gz"})
-	if err != nil {
-		t.Fatal(err)
+	files := t.TempDir()
+	for name, content := range map[string]string{"plain.jsonl": text, "packed.jsonl.gz": packed.String(), "wrong.jsonl.gz": text} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	plain, want := read(t, text)
-	if diff := cmp.Diff(want, trials(t, run)); diff != "" {
-		t.Errorf("trials (-plain +packed):\n%s", diff)
+	want, _ := read(t, text)
+	for _, path := range []string{"-", filepath.Join(files, "plain.jsonl"), filepath.Join(files, "packed.jsonl.gz")} {
+		spool := t.TempDir()
+		f, err := intake.Open(path, spool, strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		run, err := intake.Read(t.Context(), f, intake.Options{File: "results.jsonl", Suite: "results", Map: intake.Map{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want.Snapshot, run.Snapshot); diff != "" {
+			t.Errorf("%s: snapshot (-want +got):\n%s", path, diff)
+		}
+		if all := trials(t, run); all[0].Result.Verdict != eval.Pass || all[1].Result.Verdict != eval.Fail {
+			t.Errorf("%s: got %+v, want a pass and a fail", path, all)
+		}
+		if left, err := os.ReadDir(spool); err != nil || len(left) > 0 {
+			t.Errorf("%s: got %v (error %v) in the folder, want nothing", path, left, err)
+		}
 	}
-	if a, b := plain.Snapshot.Origin.SHA256, run.Snapshot.Origin.SHA256; a != b {
-		t.Errorf("got the sha256 %s of the packed file, want %s", b, a)
-	}
-	if _, err := intake.Read(t.Context(), strings.NewReader(text), intake.Options{File: "results.jsonl.gz"}); err == nil {
-		t.Error("a file that is not packed was unpacked")
-	}
-}
-
-// TestSpool wants a file that has no name any more.
-func TestSpool(t *testing.T) {
-	dir := t.TempDir()
-	f, err := intake.Spool(dir, strings.NewReader(`{"case": "a", "score": 1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) > 0 {
-		t.Errorf("got %v (error %v) in the folder, want nothing", left, err)
-	}
-	run, err := intake.Read(t.Context(), f, intake.Options{File: "-"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all := trials(t, run); len(all) != 1 || all[0].Result.Verdict != eval.Pass {
-		t.Errorf("got %+v, want one pass", all)
+	for path, want := range map[string]string{"wrong.jsonl.gz": "unpack", "none.jsonl": "no such file", ".": "is a folder"} {
+		if _, err := intake.Open(filepath.Join(files, path), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", path, err, want)
+		}
 	}
 }
 

@@ -18,8 +18,9 @@ type Foreign struct {
 	// Snapshot has its Origin, and Blobs are those of its cases.
 	Snapshot eval.Snapshot
 	Blobs    []eval.Blob
-	// Each hands over the record of every trial of the plan, in any order. The run and
-	// the UID are left to the one who asks.
+	// Each hands over the record of every trial of the plan, best by rising ordinals,
+	// which a store takes faster than any other order. The run and the UID are left
+	// to the one who asks.
 	Each func(fn func(eval.Record) error) error
 }
 
@@ -104,7 +105,7 @@ func keep(ctx context.Context, s Importer, run eval.Run, f Foreign) error {
 	}
 	err := f.Each(func(r eval.Record) error {
 		// The same for the same trial, so that nothing is stored twice.
-		r.Run, r.UID, r.N, r.Outcome = run.ID, fmt.Sprintf("%s-%d", run.ID, r.Ordinal), 1, eval.AttemptDone
+		r.Run, r.UID, r.N, r.Outcome = run.ID, fmt.Sprintf("%s-%07d", run.ID, r.Ordinal), 1, eval.AttemptDone
 		records, marks = append(records, r), append(marks, store.Mark{Ordinal: r.Ordinal, Attempt: 1})
 		if len(records) < importBatch {
 			return nil
