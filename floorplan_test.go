@@ -26,7 +26,7 @@ var floors = []string{
 	// Third: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/blob/fileblob pkg/blob/s3blob pkg/blob/blobtest pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
-		"pkg/suite pkg/agent pkg/aggregate pkg/gate pkg/report pkg/forecast pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest internal/pgtest internal/s3test",
+		"pkg/suite pkg/agent pkg/aggregate pkg/gate pkg/report pkg/forecast pkg/intake pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest internal/pgtest internal/s3test",
 	// Fourth: the services.
 	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor pkg/notify",
 	// Fifth: faces that are served.

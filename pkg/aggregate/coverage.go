@@ -13,6 +13,8 @@ type coverage struct {
 	planned, there []int
 	// unpriced says that a trial asked a model whose price nobody knows.
 	unpriced bool
+	// unsaid says that nobody said what an agent's trial cost.
+	unsaid bool
 	// judged says that the cost of some judging is known.
 	judged bool
 	// unanswered is the cost of calls whose answer was lost.
@@ -38,6 +40,11 @@ func (c *coverage) add(repeat int, r eval.Result, tokens int64) {
 	c.unanswered += r.UnansweredMicroUSD
 	c.judged = c.judged || r.JudgeCostMicroUSD != nil
 	c.unpriced = c.unpriced || agents > 0 && r.CostMicroUSD == nil || judges > 0 && r.JudgeCostMicroUSD == nil
+}
+
+// agent notes whether anybody said what an agent's trial cost.
+func (c *coverage) agent(r eval.Result) {
+	c.unsaid = c.unsaid || r.CostMicroUSD == nil && (r.Verdict == eval.Pass || r.Verdict == eval.Fail)
 }
 
 // complete is how many rounds, from the first, have all their trials.
@@ -66,7 +73,8 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval
 	}
 	// Judges that brought no verdict have left no usage, but tokens.
 	mute := len(unpriced) > 0 && l.Judges.Tokens > 0 && l.Judges.MicroUSD == 0 && !c.judged
-	if c.unpriced || mute {
+	// What was imported without a cost did not come for nothing.
+	if c.unpriced || mute || snap.Origin != nil && c.unsaid {
 		cost.Unpriced = unpriced
 	} else {
 		cost.MicroUSD = &known

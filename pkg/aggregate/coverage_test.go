@@ -37,3 +37,25 @@ func TestUnknownCost(t *testing.T) {
 		}
 	}
 }
+
+// What was imported without a cost did not come for nothing, unless no agent ran.
+func TestCostOfAnImport(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		result eval.Result
+		origin *eval.Origin
+		known  bool
+	}{
+		{"a cost", eval.Result{Verdict: eval.Fail, CostMicroUSD: new(int64(0))}, &eval.Origin{}, true},
+		{"none", eval.Result{Verdict: eval.Fail}, &eval.Origin{}, false},
+		{"an agent that was never asked", eval.Result{Verdict: eval.Error}, &eval.Origin{}, true},
+		{"a run of ours", eval.Result{Verdict: eval.Fail}, nil, true},
+	} {
+		c := newCoverage(eval.Plan{Cells: []eval.Cell{{Repeats: 1}}})
+		c.add(1, tt.result, 0)
+		c.agent(tt.result)
+		if cost, _ := c.finish(eval.Run{}, eval.Snapshot{Origin: tt.origin}, eval.Ledger{}); (cost.MicroUSD != nil) != tt.known {
+			t.Errorf("%s: got %v, want it known: %t", tt.name, cost.MicroUSD, tt.known)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		Kinds:     map[eval.Kind]eval.Stats{},
 		Cells:     make([]eval.CellStats, 0, len(snap.Plan.Cells)),
 		Git:       snap.Git,
+		Origin:    snap.Origin,
 		Version:   snap.Version,
 		Started:   run.Created,
 		Finished:  run.Finished,
@@ -61,6 +62,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		if cells[i].stats.Kind == eval.KindAgent {
 			at := snap.Plan.Cells[i]
 			k.add(snap.Cases[at.Case], snap.Variants[at.Variant], r.Result)
+			co.agent(r.Result)
 		}
 		s.Usage = s.Usage.Add(r.Result.Usage)
 		s.UserUsage = s.UserUsage.Add(r.Result.UserUsage)

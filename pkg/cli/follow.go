@@ -12,6 +12,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
@@ -37,6 +38,9 @@ defaults to the latest.`,
 					}
 				}
 				if _, local := d.(here); local && run.State != eval.RunDone && run.Carrier != eval.CarrierService {
+					if err := scheduler.Runnable(run); err != nil {
+						return err
+					}
 					if _, held := app.Locked(c.env.Home(), run.ID); !held {
 						return usage("evalfarm resume "+run.ID, "no process of this machine carries run %s out", run.ID)
 					}

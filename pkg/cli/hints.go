@@ -16,6 +16,9 @@ func next(s eval.Summary) []string {
 			break
 		}
 	}
+	if s.Origin != nil { // nothing of it can be run or judged here
+		return hints
+	}
 	if s.Counts.Error+s.Counts.Unfinished > 0 {
 		hints = append(hints, "evalfarm retry "+s.Run+more(s))
 	}

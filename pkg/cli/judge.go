@@ -111,6 +111,9 @@ func (c *command) tellInterrupted(ctx context.Context, s store.Store, run eval.R
 
 // judgeable says why a run cannot be graded now.
 func judgeable(c *command, run eval.Run) error {
+	if err := scheduler.Runnable(run); err != nil {
+		return err
+	}
 	if owner, held := app.Locked(c.env.Home(), run.ID); held {
 		return &app.LockedError{Run: run.ID, Owner: owner}
 	}

@@ -77,6 +77,8 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 		parts = append(parts, "scheduler "+report.Line(st.Leader, 100))
 	case st.Carrier == eval.CarrierService:
 		parts = append(parts, "no scheduler leads the farm; start one: evalfarm scheduler --redis URL")
+	case st.Carrier == eval.CarrierImport:
+		parts = append(parts, "its import is not at its end; go on by importing the same file again")
 	default:
 		parts = append(parts, "no process of this machine carries it out; continue: evalfarm resume "+st.ID)
 	}

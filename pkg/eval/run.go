@@ -90,6 +90,9 @@ const (
 	CarrierProcess Carrier = "process"
 	// CarrierService is whichever scheduler leads the farm.
 	CarrierService Carrier = "service"
+	// CarrierImport is somebody else: the results were imported. Such a run is never
+	// resumed or tried again, and what it cost is no money of the day.
+	CarrierImport Carrier = "import"
 )
 
 // A RunState says where a run is. It moves forward only, but for retry, which

@@ -11,8 +11,10 @@ type Snapshot struct {
 	// comments do not change it.
 	SuiteHash string `json:"suite_hash"`
 	// Dir is the folder of the suite file, for commands with relative paths.
-	Dir      string            `json:"dir,omitempty"`
-	Git      *Git              `json:"git,omitempty"`
+	Dir string `json:"dir,omitempty"`
+	Git *Git   `json:"git,omitempty"`
+	// Origin of a run that was imported.
+	Origin   *Origin           `json:"origin,omitempty"`
 	Servers  map[string]Server `json:"servers,omitempty"`
 	Models   map[string]Model  `json:"models,omitempty"`
 	Axes     []Axis            `json:"axes,omitempty"`

@@ -55,9 +55,11 @@ type Summary struct {
 	Incomparable string    `json:"incomparable,omitempty"`
 	Findings     []Finding `json:"findings,omitempty"`
 	Git          *Git      `json:"git,omitempty"`
-	Version      string    `json:"version"`
-	Started      time.Time `json:"started"`
-	Finished     time.Time `json:"finished"`
+	// Origin of a run that was imported.
+	Origin   *Origin   `json:"origin,omitempty"`
+	Version  string    `json:"version"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
 }
 
 // Repeats is the smallest number of repeats of any cell of a kind, 0 if there is

@@ -24,7 +24,7 @@ import (
 func JUnit(w io.Writer, s eval.Summary) error {
 	run := junitRun{
 		Name:       clean(s.Suite + " " + s.Run),
-		Time:       seconds(float64(s.Finished.Sub(s.Started).Milliseconds())),
+		Time:       seconds(took(s)),
 		Properties: junitProperties{runProperties(s)},
 	}
 	if s.Finished.IsZero() {

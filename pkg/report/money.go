@@ -41,6 +41,9 @@ func (p *page) money(s eval.Summary) {
 	switch {
 	case c.MicroUSD == nil:
 		line := "unknown: nobody knows the price of " + strings.Join(c.Unpriced, ", ")
+		if len(c.Unpriced) == 0 {
+			line = "unknown: nobody said what each trial cost"
+		}
 		if c.KnownMicroUSD > 0 {
 			line += "; what is known is " + eval.USD(c.KnownMicroUSD)
 		}

@@ -28,6 +28,7 @@ const (
 func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p := newPage(o)
 	p.headline(s)
+	p.origin(s.Origin)
 	p.rates(s)
 	p.money(s)
 	p.cells(s)
@@ -52,8 +53,8 @@ func (p *page) headline(s eval.Summary) {
 		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(strings.ToUpper(string(s.Verdict))),
 		text("  " + s.Suite + "  "), styled(dim, s.Run),
 	}
-	if !s.Finished.IsZero() {
-		parts = append(parts, text("   "+duration(float64(s.Finished.Sub(s.Started).Microseconds())/1000)))
+	if !s.Finished.IsZero() && s.Origin == nil {
+		parts = append(parts, text("   "+duration(took(s))))
 	}
 	for _, k := range kinds(s) {
 		c := s.Kinds[k].Counts

@@ -50,7 +50,7 @@ func Pausable(run eval.Run) error {
 	case run.Control == eval.ControlCancel:
 		return refuse("", "run %s is being cancelled", run.ID)
 	}
-	return nil
+	return Runnable(run)
 }
 
 // Pause asks that a run begins nothing new.
@@ -75,7 +75,7 @@ type Resumer interface {
 // interrupted, or else the run that it belongs to.
 func Whole(ctx context.Context, s Resumer, run eval.Run) (eval.Run, error) {
 	if run.Parent == "" {
-		return run, nil
+		return run, Runnable(run)
 	}
 	of, err := s.Run(ctx, run.Parent)
 	if err != nil || of.State != eval.RunDone || run.State == eval.RunDone {
@@ -112,6 +112,9 @@ type Retrier interface {
 
 // Retryable says why trials of a run cannot be tried again.
 func Retryable(run eval.Run) error {
+	if err := Runnable(run); err != nil {
+		return err
+	}
 	switch {
 	case run.Parent != "":
 		return refuse("evalfarm judge "+run.Parent, "%s is a grading, which is never changed", run.ID)

@@ -320,7 +320,8 @@ type Results interface {
 	// store's clock, in UTC. It replaces the hold of the current attempt, or the
 	// charge of an earlier one. A charge is corrected on the day that it was made
 	// on, so that a record that comes late never takes a later day's money; only
-	// what goes beyond it counts on the day that it came. A loss is no word of what
+	// what goes beyond it counts on the day that it came. What an imported run took
+	// counts on no day. A loss is no word of what
 	// the attempt took: what it holds is charged, unless a record of its worker is
 	// stored.
 	Commit(ctx context.Context, rs []eval.Record) ([]Stored, error)

@@ -256,6 +256,12 @@ func (bk *books) spend(ctx context.Context, r eval.Record, word bool, was charge
 	return nil
 }
 
+// spendElsewhere adds what an imported attempt took, which is no money of today.
+func (bk *books) spendElsewhere(r eval.Record) {
+	e := bk.of(r.Run)
+	e.spent = e.spent.Add(took(r))
+}
+
 // charge turns what a trial holds into a charge, because its attempt ended unseen;
 // but not if a worker said what it took, in another record than the one named.
 func (bk *books) charge(ctx context.Context, t store.Trial, but string) error {

@@ -125,6 +125,7 @@ type limits struct {
 	scored            int64  // its row in gradings; 0 until one is needed
 	current           string // its current grading
 	parent            string // the run that it scores, if it is a grading
+	imported          bool   // it was carried out elsewhere
 	shown             bool   // it is that run's current grading
 	before            string // that run's current grading, if it is another one
 }
@@ -163,7 +164,9 @@ func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *
 	if err != nil {
 		return err
 	}
-	if err := c.books.spend(ctx, r.Record, r.word, before.charge); err != nil {
+	if lim.imported {
+		c.books.spendElsewhere(r.Record)
+	} else if err := c.books.spend(ctx, r.Record, r.word, before.charge); err != nil {
 		return err
 	}
 	if err := c.decide(ctx, r, before.trial, lim, stored); err != nil {
@@ -307,9 +310,9 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 	}
 	l := &limits{id: run}
 	err := c.tx.queryRow(ctx, `
-		SELECT r.attempts, r.max_lost, r.grading, r.parent, coalesce(p.grading = r.id, FALSE), coalesce(nullif(p.grading, r.id), '')
+		SELECT r.attempts, r.max_lost, r.grading, r.parent, r.carrier = 'import', coalesce(p.grading = r.id, FALSE), coalesce(nullif(p.grading, r.id), '')
 		FROM runs r LEFT JOIN runs p ON p.id = r.parent WHERE r.id = ?`, run).
-		Scan(&l.attempts, &l.maxLost, &l.current, &l.parent, &l.shown, &l.before)
+		Scan(&l.attempts, &l.maxLost, &l.current, &l.parent, &l.imported, &l.shown, &l.before)
 	if errors.Is(err, sql.ErrNoRows) {
 		l, err = nil, nil
 	}

@@ -72,6 +72,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/Caps", testCaps},
 		{"Ledger/MarksAgain", testMarksAgain},
 		{"Ledger/Holds", testHolds},
+		{"Ledger/Imported", testImported},
 		{"Ledger/Returned", testReturned},
 		{"Ledger/TakeBack", testTakeBack},
 		{"Ledger/Family", testFamily},
