@@ -199,6 +199,24 @@ func TestImportWantsAllTrials(t *testing.T) {
 	}
 }
 
+// An imported run may be a baseline, and has no trajectory to compare with.
+func TestImportedBaseline(t *testing.T) {
+	s := open(t)
+	whole, _ := foreign("a.jsonl", 700)
+	got, err := scheduler.Import(t.Context(), s, whole)
+	if err == nil {
+		err = s.SetBaseline(t.Context(), store.Baseline{Suite: "tau", Name: "main", Run: got.Run})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := &eval.TrajectoryCheck{}
+	of := eval.Suite{Name: "tau", Cases: []eval.Case{{ID: "refund", Kind: eval.KindAgent, Checks: []eval.Check{{Trajectory: check}}}}}
+	if err := scheduler.Attach(t.Context(), s, &of, "main"); err != nil || check.Baseline != "main" || len(check.Trajectories) > 0 {
+		t.Errorf("got %+v (error %v), want the baseline without trajectories", check, err)
+	}
+}
+
 func TestImportedRunsAreNotCarriedOut(t *testing.T) {
 	done := eval.Run{ID: "r-1", Carrier: eval.CarrierImport, State: eval.RunDone}
 	open := eval.Run{ID: "r-1", Carrier: eval.CarrierImport, State: eval.RunRunning}
