@@ -143,8 +143,8 @@ func members(into any) []string {
 		return nil
 	}
 	var out []string
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 			out = append(out, name)
 		}
 	}
@@ -353,7 +353,7 @@ func (l *line) bounded() error {
 	} {
 		v := reflect.ValueOf(group.of)
 		for i := range v.NumField() {
-			x := 0.0
+			var x float64
 			if f := v.Field(i); f.CanInt() {
 				x = float64(f.Int())
 			} else {

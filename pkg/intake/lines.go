@@ -9,12 +9,17 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
-// mostLine is how many bytes a line may have.
-const mostLine = 16 << 20
+const (
+	// mostLine is how many bytes a line may have.
+	mostLine = 16 << 20
+	// mostLines is how many lines a file may have, blank ones included.
+	mostLines = math.MaxInt32
+)
 
 // lines reads the lines of a file that are not blank.
 type lines struct {
@@ -41,6 +46,9 @@ func newLines(r io.Reader) *lines {
 // next gives the next line, which stands until it is called again, or io.EOF.
 func (l *lines) next() ([]byte, error) {
 	for l.scanner.Scan() {
+		if l.n == mostLines {
+			return nil, wrong("", "", "the file has more than %d lines", mostLines)
+		}
 		l.n++
 		raw := l.scanner.Bytes()
 		if l.n == 1 {

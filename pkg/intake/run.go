@@ -134,7 +134,9 @@ func (g *gathering) look(ctx context.Context) (string, error) {
 			return in.sum(), nil
 		}
 		if err == nil {
-			err = g.add(raw, place{offset: in.offset, length: int32(len(raw)), line: int32(in.n), hash: maphash.Bytes(g.run.seed, raw)})
+			at := place{offset: in.offset, hash: maphash.Bytes(g.run.seed, raw)}
+			at.length, at.line = int32(len(raw)), int32(in.n) //nolint:gosec // lines has bounds for both
+			err = g.add(raw, at)
 		}
 		if err != nil {
 			return "", problem(file, in.n, raw, err)

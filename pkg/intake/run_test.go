@@ -31,38 +31,38 @@ type trial struct {
 }
 
 // read reads a file to its end. The trials are by ordinal.
-func read(t testing.TB, text string, pairs ...string) (*intake.Run, []trial) {
-	t.Helper()
+func read(tb testing.TB, text string, pairs ...string) (*intake.Run, []trial) {
+	tb.Helper()
 	m, err := intake.ParseMap(pairs)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	run, err := intake.Read(t.Context(), strings.NewReader(text), intake.Options{File: "results.jsonl", Suite: "results", Map: m})
+	run, err := intake.Read(tb.Context(), strings.NewReader(text), intake.Options{File: "results.jsonl", Suite: "results", Map: m})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return run, trials(t, run)
+	return run, trials(tb, run)
 }
 
-func trials(t testing.TB, run *intake.Run) []trial {
-	t.Helper()
+func trials(tb testing.TB, run *intake.Run) []trial {
+	tb.Helper()
 	snap := run.Snapshot
 	out := make([]trial, snap.Plan.Trials())
 	order := eval.NewOrder(snap.Plan)
-	err := run.Each(t.Context(), func(r eval.Record) error {
+	err := run.Each(tb.Context(), func(r eval.Record) error {
 		i, repeat, err := order.At(r.Ordinal)
 		if err != nil {
 			return err
 		}
 		if out[r.Ordinal].Case != "" {
-			t.Errorf("ordinal %d came twice", r.Ordinal)
+			tb.Errorf("ordinal %d came twice", r.Ordinal)
 		}
 		c := snap.Plan.Cells[i]
 		out[r.Ordinal] = trial{snap.Cases[c.Case].ID, snap.Variants[c.Variant].ID, repeat, r}
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out
 }
