@@ -184,7 +184,7 @@ func parse(raw []byte, m *mapping) (*line, map[string]eval.JSON, error) {
 	for i := range m.pairs {
 		p := &m.pairs[i]
 		value, ok := find(fields, p.theirs)
-		if !ok {
+		if !ok || p.theirs == "" {
 			continue
 		}
 		p.found = true

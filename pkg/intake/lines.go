@@ -10,6 +10,9 @@ import (
 	"hash"
 	"io"
 	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
@@ -96,6 +99,16 @@ func problem(file string, n int, raw []byte, err error) error {
 	}
 	at = min(at, len(raw))
 	return &ProblemError{strictyaml.Problem{
-		File: file, Line: n, Column: len([]rune(string(raw[:at]))) + 1, Message: m.message, Hint: m.hint, Source: string(raw),
+		File: file, Line: n, Column: len([]rune(string(raw[:at]))) + 1, Message: clean(m.message), Hint: clean(m.hint), Source: string(raw),
 	}}
+}
+
+// clean replaces what a file has put into a text and a terminal would obey.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }

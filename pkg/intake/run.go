@@ -108,7 +108,7 @@ func Read(ctx context.Context, in io.ReaderAt, o Options) (*Run, error) {
 
 // problem is one of the file as a whole.
 func (r *Run) problem(hint, format string, args ...any) error {
-	return &ProblemError{strictyaml.Problem{File: r.options.File, Message: fmt.Sprintf(format, args...), Hint: hint}}
+	return &ProblemError{strictyaml.Problem{File: r.options.File, Message: clean(fmt.Sprintf(format, args...)), Hint: clean(hint)}}
 }
 
 // gathering is what the look at a file finds.
@@ -155,7 +155,7 @@ func (g *gathering) add(raw []byte, at place) error {
 		return wrong("", "", "the file has more than %d trials", mostTrials)
 	}
 	for name := range fields {
-		if len(g.unread) < mostUnread && !m.taken[name] && l.field(name) == nil {
+		if len(g.unread) < mostUnread && !m.taken[name] && !m.opened[name] && l.field(name) == nil {
 			g.unread[name] = true
 		}
 	}
