@@ -143,8 +143,8 @@ func members(into any) []string {
 		return nil
 	}
 	var out []string
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 			out = append(out, name)
 		}
 	}
@@ -184,7 +184,7 @@ func parse(raw []byte, m *mapping) (*line, map[string]eval.JSON, error) {
 	for i := range m.pairs {
 		p := &m.pairs[i]
 		value, ok := find(fields, p.theirs)
-		if !ok {
+		if !ok || p.theirs == "" {
 			continue
 		}
 		p.found = true
@@ -353,7 +353,7 @@ func (l *line) bounded() error {
 	} {
 		v := reflect.ValueOf(group.of)
 		for i := range v.NumField() {
-			x := 0.0
+			var x float64
 			if f := v.Field(i); f.CanInt() {
 				x = float64(f.Int())
 			} else {

@@ -9,12 +9,20 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
-// mostLine is how many bytes a line may have.
-const mostLine = 16 << 20
+const (
+	// mostLine is how many bytes a line may have.
+	mostLine = 16 << 20
+	// mostLines is how many lines a file may have, blank ones included.
+	mostLines = math.MaxInt32
+)
 
 // lines reads the lines of a file that are not blank.
 type lines struct {
@@ -41,6 +49,9 @@ func newLines(r io.Reader) *lines {
 // next gives the next line, which stands until it is called again, or io.EOF.
 func (l *lines) next() ([]byte, error) {
 	for l.scanner.Scan() {
+		if l.n == mostLines {
+			return nil, wrong("", "", "the file has more than %d lines", mostLines)
+		}
 		l.n++
 		raw := l.scanner.Bytes()
 		if l.n == 1 {
@@ -88,6 +99,16 @@ func problem(file string, n int, raw []byte, err error) error {
 	}
 	at = min(at, len(raw))
 	return &ProblemError{strictyaml.Problem{
-		File: file, Line: n, Column: len([]rune(string(raw[:at]))) + 1, Message: m.message, Hint: m.hint, Source: string(raw),
+		File: file, Line: n, Column: len([]rune(string(raw[:at]))) + 1, Message: clean(m.message), Hint: clean(m.hint), Source: string(raw),
 	}}
+}
+
+// clean replaces what a file has put into a text and a terminal would obey.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }

@@ -72,6 +72,8 @@ type mapping struct {
 	pairs []pair
 	// taken are the fields of the file that are read for others than their name says.
 	taken map[string]bool
+	// opened are those in which a field is that is read.
+	opened map[string]bool
 }
 
 type pair struct {
@@ -81,11 +83,13 @@ type pair struct {
 }
 
 func newMapping(m Map) *mapping {
-	out := &mapping{names: names(), taken: map[string]bool{}}
+	out := &mapping{names: names(), taken: map[string]bool{}, opened: map[string]bool{}}
 	for _, ours := range slices.Sorted(maps.Keys(m)) {
 		top, rest, _ := strings.Cut(ours, ".")
 		out.pairs = append(out.pairs, pair{top: top, rest: rest, theirs: m[ours]})
 		out.taken[m[ours]] = true
+		within, _, _ := strings.Cut(m[ours], ".")
+		out.opened[within] = true
 		if rest == "" {
 			out.taken[ours] = true // it is read from elsewhere, if at all
 		}

@@ -108,7 +108,7 @@ func Read(ctx context.Context, in io.ReaderAt, o Options) (*Run, error) {
 
 // problem is one of the file as a whole.
 func (r *Run) problem(hint, format string, args ...any) error {
-	return &ProblemError{strictyaml.Problem{File: r.options.File, Message: fmt.Sprintf(format, args...), Hint: hint}}
+	return &ProblemError{strictyaml.Problem{File: r.options.File, Message: clean(fmt.Sprintf(format, args...)), Hint: clean(hint)}}
 }
 
 // gathering is what the look at a file finds.
@@ -134,7 +134,9 @@ func (g *gathering) look(ctx context.Context) (string, error) {
 			return in.sum(), nil
 		}
 		if err == nil {
-			err = g.add(raw, place{offset: in.offset, length: int32(len(raw)), line: int32(in.n), hash: maphash.Bytes(g.run.seed, raw)})
+			at := place{offset: in.offset, hash: maphash.Bytes(g.run.seed, raw)}
+			at.length, at.line = int32(len(raw)), int32(in.n) //nolint:gosec // lines has bounds for both
+			err = g.add(raw, at)
 		}
 		if err != nil {
 			return "", problem(file, in.n, raw, err)
@@ -153,7 +155,7 @@ func (g *gathering) add(raw []byte, at place) error {
 		return wrong("", "", "the file has more than %d trials", mostTrials)
 	}
 	for name := range fields {
-		if len(g.unread) < mostUnread && !m.taken[name] && l.field(name) == nil {
+		if len(g.unread) < mostUnread && !m.taken[name] && !m.opened[name] && l.field(name) == nil {
 			g.unread[name] = true
 		}
 	}

@@ -31,38 +31,38 @@ type trial struct {
 }
 
 // read reads a file to its end. The trials are by ordinal.
-func read(t testing.TB, text string, pairs ...string) (*intake.Run, []trial) {
-	t.Helper()
+func read(tb testing.TB, text string, pairs ...string) (*intake.Run, []trial) {
+	tb.Helper()
 	m, err := intake.ParseMap(pairs)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	run, err := intake.Read(t.Context(), strings.NewReader(text), intake.Options{File: "results.jsonl", Suite: "results", Map: m})
+	run, err := intake.Read(tb.Context(), strings.NewReader(text), intake.Options{File: "results.jsonl", Suite: "results", Map: m})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return run, trials(t, run)
+	return run, trials(tb, run)
 }
 
-func trials(t testing.TB, run *intake.Run) []trial {
-	t.Helper()
+func trials(tb testing.TB, run *intake.Run) []trial {
+	tb.Helper()
 	snap := run.Snapshot
 	out := make([]trial, snap.Plan.Trials())
 	order := eval.NewOrder(snap.Plan)
-	err := run.Each(t.Context(), func(r eval.Record) error {
+	err := run.Each(tb.Context(), func(r eval.Record) error {
 		i, repeat, err := order.At(r.Ordinal)
 		if err != nil {
 			return err
 		}
 		if out[r.Ordinal].Case != "" {
-			t.Errorf("ordinal %d came twice", r.Ordinal)
+			tb.Errorf("ordinal %d came twice", r.Ordinal)
 		}
 		c := snap.Plan.Cells[i]
 		out[r.Ordinal] = trial{snap.Cases[c.Case].ID, snap.Variants[c.Variant].ID, repeat, r}
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out
 }
@@ -184,7 +184,7 @@ func TestResult(t *testing.T) {
 			want:  eval.Record{Result: eval.Result{Verdict: eval.Fail, Message: "It gave up.", Counts: eval.Counts{ToolCalls: 3}}},
 		},
 		"a field that is not to be read": {
-			line:  `{"case": "a", "score": 1, "usage": "much", "message": null}`,
+			line:  `{"case": "a", "score": 1, "usage": "much", "message": null, "": {"input": 3}}`,
 			pairs: []string{"usage="},
 			want:  eval.Record{Result: eval.Result{Verdict: eval.Pass, Scores: []eval.Score{{Check: "score", Value: 1, Pass: true}}}},
 		},
@@ -212,6 +212,7 @@ func TestProblems(t *testing.T) {
 		"two objects":         {text: `{"case": "a", "score": 1} {}`, want: "results.jsonl:1:27: no JSON: invalid character"},
 		"no case":             {text: `{"cas": "a", "score": 1}`, want: `results.jsonl:1:1: the line has no field "case"`, hint: "did you mean --map case=cas?"},
 		"no case at all":      {text: `{"problem": "a", "score": 1}`, want: `the line has no field "case"`, hint: `--map case=FIELD; the line has "problem", "score"`},
+		"a hostile name":      {text: `{"cas\u001b": "a", "score": 1}`, want: `the line has no field "case"`, hint: "did you mean --map case=cas\ufffd?"},
 		"no mapped case":      {text: fine, pairs: []string{"case=task_id"}, want: `the line has no field "task_id"`, hint: `the line has "case", "repeat", "score"`},
 		"no score":            {text: `{"case": "a", "reward": 1}`, want: `the line has no "score" and no "verdict"`, hint: `"case", "reward"`},
 		"a score that is not": {text: fine, pairs: []string{"score="}, want: `the line has no field "verdict"`},

@@ -1,7 +1,9 @@
 package scheduler_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,6 +90,74 @@ func TestImportGoesOn(t *testing.T) {
 	}
 }
 
+// A mortal store dies once, in front of a step.
+type mortal struct {
+	store.Store
+	die func(step string) error
+}
+
+func (m mortal) Dispatch(ctx context.Context, run string, marks []store.Mark) (store.Marked, error) {
+	if err := m.die("dispatch"); err != nil {
+		return store.Marked{}, err
+	}
+	return m.Store.Dispatch(ctx, run, marks)
+}
+
+func (m mortal) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, error) {
+	if err := m.die("commit"); err != nil {
+		return nil, err
+	}
+	return m.Store.Commit(ctx, rs)
+}
+
+func (m mortal) SetState(ctx context.Context, run string, s eval.RunState) error {
+	if err := m.die("finalize"); err != nil {
+		return err
+	}
+	return m.Store.SetState(ctx, run, s)
+}
+
+func (m mortal) Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...store.Notice) error {
+	if err := m.die("finish"); err != nil {
+		return err
+	}
+	return m.Store.Finish(ctx, r, summary, notices...)
+}
+
+// TestImportDiesAnywhere ends an import in front of each of its steps, and begins it
+// again: there is one run, with one result for each trial.
+func TestImportDiesAnywhere(t *testing.T) {
+	dead := errors.New("dead")
+	whole, _ := foreign("a.jsonl", 700)
+	for _, at := range []string{"dispatch 1", "commit 1", "dispatch 2", "commit 2", "finalize 1", "finish 1"} {
+		t.Run(at, func(t *testing.T) {
+			s := open(t)
+			steps := map[string]int{}
+			_, err := scheduler.Import(t.Context(), mortal{s, func(step string) error {
+				steps[step]++
+				if fmt.Sprint(step, " ", steps[step]) == at {
+					return dead
+				}
+				return nil
+			}}, whole)
+			if !errors.Is(err, dead) {
+				t.Fatalf("got error %v, want %v", err, dead)
+			}
+			got, err := scheduler.Import(t.Context(), s, whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs, err := s.ListRuns(t.Context(), store.RunFilter{})
+			if err != nil || len(runs) != 1 || runs[0].State != eval.RunDone {
+				t.Errorf("got %+v (error %v), want one run that is done", runs, err)
+			}
+			if got.Counts != (eval.VerdictCounts{Pass: 350, Fail: 350}) || got.Cost.KnownMicroUSD != 1400 || got.Cost.UncountedMicroUSD != 0 {
+				t.Errorf("got %+v, %d µ$, want 350 of each, 1400 µ$, each once", got.Counts, got.Cost.KnownMicroUSD)
+			}
+		})
+	}
+}
+
 // TestImportIsItsOwn wants a new run where another file was being imported, and none
 // that was given up.
 func TestImportIsItsOwn(t *testing.T) {
@@ -126,6 +196,24 @@ func TestImportWantsAllTrials(t *testing.T) {
 	f.Snapshot.Plan.Cells[0].Repeats = 1
 	if _, err := scheduler.Import(t.Context(), open(t), f); err == nil || !strings.Contains(err.Error(), `unknown verdict "great"`) {
 		t.Errorf("got error %v, want that the record is damaged", err)
+	}
+}
+
+// An imported run may be a baseline, and has no trajectory to compare with.
+func TestImportedBaseline(t *testing.T) {
+	s := open(t)
+	whole, _ := foreign("a.jsonl", 700)
+	got, err := scheduler.Import(t.Context(), s, whole)
+	if err == nil {
+		err = s.SetBaseline(t.Context(), store.Baseline{Suite: "tau", Name: "main", Run: got.Run})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := &eval.TrajectoryCheck{}
+	of := eval.Suite{Name: "tau", Cases: []eval.Case{{ID: "refund", Kind: eval.KindAgent, Checks: []eval.Check{{Trajectory: check}}}}}
+	if err := scheduler.Attach(t.Context(), s, &of, "main"); err != nil || check.Baseline != "main" || len(check.Trajectories) > 0 {
+		t.Errorf("got %+v (error %v), want the baseline without trajectories", check, err)
 	}
 }
 
