@@ -13,18 +13,17 @@ import (
 // is down.
 const first, end = 10_000, 32_000
 
-// Hold gives a port on loopback where nothing listens for TCP, and which is given to
-// nobody else, also not in another process, until the function runs that it hands to
-// after, such as a test's Cleanup.
+// Hold gives a port where nothing listens for TCP, on no address of this machine, and
+// which is given to nobody else, also not in another process, until the function runs
+// that it hands to after, such as a test's Cleanup.
 func Hold(after func(func())) (string, error) {
 	for range end - first {
 		port := strconv.Itoa(first + rand.N(end-first))
-		address := net.JoinHostPort("127.0.0.1", port)
-		held, err := net.ListenPacket("udp", address) // which nobody else uses: that is the mark
+		held, err := net.ListenPacket("udp", "127.0.0.1:"+port) // which nobody else uses: that is the mark
 		if err != nil {
 			continue
 		}
-		l, err := net.Listen("tcp", address)
+		l, err := net.Listen("tcp", ":"+port)
 		if err == nil {
 			err = l.Close()
 		}
