@@ -18,7 +18,7 @@ const module = "github.com/evalfarm/evalfarm/"
 // not its neighbours. To add a package is to choose its floor here.
 var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
-	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25 pkg/schedule internal/commandtest",
+	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25 pkg/schedule internal/commandtest internal/freeport",
 	// First: contracts and pure rules.
 	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evalfarm/evalfarm/internal/freeport"
 	"github.com/evalfarm/evalfarm/internal/pgtest"
 	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/app"
@@ -80,7 +81,7 @@ func Start(tb testing.TB, o Options) *Farm {
 	if f.network, f.noNetwork = lay(tb); f.network != nil {
 		here = f.network.here
 	}
-	port := freePort(tb, here)
+	port := freePort(tb)
 	f.redis = redistest.StartWith(tb, "--bind", here, "--port", port, "--protected-mode", "no")
 	f.provider = provide(tb, here)
 	f.layDisks()
@@ -98,7 +99,7 @@ func Start(tb testing.TB, o Options) *Farm {
 		tb.Cleanup(func() { _ = at.Close() })
 		go l.serve(at)
 		f.lines = append(f.lines, l)
-		address := net.JoinHostPort(here, freePort(tb, here))
+		address := net.JoinHostPort(here, freePort(tb))
 		joinAt = append(joinAt, "http://"+address)
 		f.schedulers = append(f.schedulers, f.keep(fmt.Sprint("scheduler-", i), func() *exec.Cmd {
 			return f.command("scheduler", "--redis", "unix://"+socket, "--listen", address, "--lease", o.Lease.String(), "--leader-lease", o.Term.String(), "-v")
@@ -277,14 +278,9 @@ func (f *Farm) Disturb(trials int, patience time.Duration, plan ...Step) {
 	}
 }
 
-func freePort(tb testing.TB, host string) string {
+func freePort(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
+	port, err := freeport.Hold(tb.Cleanup)
 	if err != nil {
 		tb.Fatal(err)
 	}

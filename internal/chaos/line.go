@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -62,6 +63,7 @@ func killedBefore(name string, script func([][]byte) bool) Fault {
 			l.set(func(words [][]byte) bool {
 				return bytes.HasPrefix(bytes.ToLower(words[0]), []byte("eval")) && script(words)
 			}, func() {
+				f.schedulers[i].busy.Lock() // until it is started again, or another fault would start one too
 				f.schedulers[i].kill()
 				caught <- i
 			})
@@ -79,12 +81,12 @@ func killedBefore(name string, script func([][]byte) bool) Fault {
 		for len(caught) > 0 {
 			dead = append(dead, <-caught)
 		}
+		var err error
 		for _, i := range dead {
-			if err := f.schedulers[i].start(); err != nil {
-				return err
-			}
+			err = errors.Join(err, f.schedulers[i].start())
+			f.schedulers[i].busy.Unlock()
 		}
-		return nil
+		return err
 	}}
 }
 

@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/evalfarm/evalfarm/internal/freeport"
 )
 
 const (
@@ -30,7 +32,7 @@ const (
 // A Server is a PostgreSQL server on a loopback port.
 type Server struct {
 	bin, dir string
-	port     int
+	port     string
 	settings []string
 	// guard is a shell that ends the server when our end of its input is closed, so
 	// however this process ends. If it was not told to keep the server's folder, it
@@ -82,7 +84,7 @@ func Start(tb testing.TB, settings ...string) *Server {
 func (s *Server) URL(database string) string {
 	u := neturl.URL{
 		Scheme: "postgres", User: neturl.UserPassword(owner, password),
-		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), Path: "/" + database,
+		Host: net.JoinHostPort("127.0.0.1", s.port), Path: "/" + database,
 	}
 	return u.String()
 }
@@ -171,12 +173,7 @@ func create(tb testing.TB, settings []string) *Server {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.port = l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
+	if s.port, err = freeport.Hold(tb.Cleanup); err != nil {
 		tb.Fatal(err)
 	}
 	return s
@@ -194,7 +191,7 @@ exit 0`
 func (s *Server) start(tb testing.TB) {
 	tb.Helper()
 	args := []string{
-		"-c", script, "sh", s.dir, filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-p", strconv.Itoa(s.port), "-k", s.dir,
+		"-c", script, "sh", s.dir, filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-p", s.port, "-k", s.dir,
 	}
 	for _, setting := range slices.Concat([]string{"listen_addresses=127.0.0.1", "fsync=off", "max_connections=200"}, s.settings) {
 		args = append(args, "-c", setting)
@@ -212,7 +209,7 @@ func (s *Server) start(tb testing.TB) {
 		tb.Fatalf("start PostgreSQL: %v", err)
 	}
 	for deadline := time.After(time.Minute); ; {
-		ready := exec.Command(filepath.Join(s.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-t", "1")
+		ready := exec.Command(filepath.Join(s.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", s.port, "-t", "1")
 		if err = ready.Run(); err == nil {
 			return
 		}

@@ -4,7 +4,6 @@ package s3test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/evalfarm/evalfarm/internal/freeport"
 )
 
 // Keys and the bucket of every server.
@@ -40,7 +41,11 @@ func Start(tb testing.TB) *Server {
 			tb.Fatal(err)
 		}
 	}
-	address := free(tb)
+	port, err := freeport.Hold(tb.Cleanup)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	address := net.JoinHostPort("127.0.0.1", port)
 	s.Endpoint = "http://" + address
 	var said bytes.Buffer
 	cmd := exec.CommandContext(context.Background(), program(tb), "--port", address, "--access", ID, "--secret", Secret, "--quiet",
@@ -95,14 +100,4 @@ func program(tb testing.TB) string {
 		tb.Fatal("this test needs versitygw; `make test` installs it")
 	}
 	return path
-}
-
-func free(tb testing.TB) string {
-	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr())
 }

@@ -56,6 +56,7 @@ func laptop(t *testing.T, at string) *shop {
 // Who has neither the store nor the Redis of a farm uses it over its API: what commands
 // print, and the codes with which they exit, are those of a run on one machine.
 func TestFarmOverItsAPI(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.env = append(s.env, "CUSTOMER=CUST-4091")
 	s.file("farm.yaml", farmYAML)
@@ -118,6 +119,7 @@ func TestFarmOverItsAPI(t *testing.T) {
 // What a farm does not do over its API is refused with a sentence, and nothing is
 // started, neither there nor here.
 func TestFarmRefuses(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	guest := strings.Fields(s.must(0, "token", "guest", "--scope", "read"))[0]
 	s.file("farm.yaml", farmYAML+"tenants: {ci: {}}\ntokens: {guest: {scope: read, sha256: "+httpapi.HashToken(guest)+"}}\n")
@@ -192,6 +194,7 @@ func TestFarmRefuses(t *testing.T) {
 
 // Who asks again under the same key, at the store too, gets the run that is there.
 func TestEnqueueOnce(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	once := func(args ...string) []string {

@@ -70,6 +70,7 @@ func sharedBlobs(t *testing.T, address string, asking int, env ...string) *shop 
 }
 
 func TestFarmWithASharedFolder(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "blobs")
 	s := sharedBlobs(t, "file://"+folder, 0)
 	found, err := filepath.Glob(filepath.Join(folder, "*", "*.zst"))
@@ -130,6 +131,7 @@ func TestAddressesOfBlobs(t *testing.T) {
 
 // Some workers know the bucket, some the scheduler.
 func TestFarmWithABucket(t *testing.T) {
+	t.Parallel()
 	server := s3test.Start(t)
 	address := "s3://" + s3test.Bucket + "/nightly?endpoint=" + server.Endpoint
 	sharedBlobs(t, address, 1, "AWS_ACCESS_KEY_ID="+s3test.ID, "AWS_SECRET_ACCESS_KEY="+s3test.Secret)

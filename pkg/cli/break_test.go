@@ -50,6 +50,7 @@ func withServer(t *testing.T, path, command string) []string {
 // Each regression of the demo makes exactly the cases fail that its table names,
 // and no others.
 func TestEachBreakFailsExactlyItsCases(t *testing.T) {
+	t.Parallel()
 	for _, b := range demo.Breaks("acme") {
 		t.Run(b.Name, func(t *testing.T) {
 			t.Parallel()
@@ -92,6 +93,7 @@ func TestEachBreakFailsExactlyItsCases(t *testing.T) {
 }
 
 func TestShippedSuitesPass(t *testing.T) {
+	t.Parallel()
 	for _, name := range demoSuites {
 		t.Run(name, func(t *testing.T) {
 			path, err := filepath.Abs(filepath.Join("../../suites", name))
@@ -110,6 +112,7 @@ func TestShippedSuitesPass(t *testing.T) {
 // The reference servers are real programs of others, from npm. `make test`
 // installs them.
 func TestReferenceServersPass(t *testing.T) {
+	t.Parallel()
 	path, err := filepath.Abs("../../suites/reference-servers")
 	if err != nil {
 		t.Fatal(err)

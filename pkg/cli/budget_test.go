@@ -127,6 +127,7 @@ func (s *shop) balanced() {
 // A sweep that would cost $3 is stopped at $1 by 50 places at once, and what was
 // measured until then is balanced.
 func TestBudgetIsKept(t *testing.T) {
+	t.Parallel()
 	const limit = 1_000_000
 	conduct := func(t *testing.T, run func(s *shop, suite string, flags ...string) eval.Summary) {
 		t.Helper()
@@ -175,7 +176,10 @@ func emptied(t *testing.T, redis *redistest.Server) {
 
 // Whatever is killed in the middle of a capped run, the run ends by itself and has
 // not spent more than it may.
-func TestBudgetIsKeptWhateverIsKilled(t *testing.T) { budgetKilled(t, 600_000, 150_000) }
+func TestBudgetIsKeptWhateverIsKilled(t *testing.T) {
+	t.Parallel()
+	budgetKilled(t, 600_000, 150_000)
+}
 
 // budgetKilled disturbs a run when the provider wants so much.
 func budgetKilled(t *testing.T, limit, when int64) {
@@ -226,6 +230,7 @@ func budgetKilled(t *testing.T, limit, when int64) {
 // A run that is stopped with Ctrl-C is charged nothing for what nobody had begun, and
 // has the rest of its budget when it goes on.
 func TestBudgetIsKeptOverCtrlC(t *testing.T) {
+	t.Parallel()
 	const limit = 600_000
 	for _, tt := range []struct {
 		name, grace string
@@ -271,6 +276,7 @@ func TestBudgetIsKeptOverCtrlC(t *testing.T) {
 // What judges take is within the budget too. Trials that it does not pay a judge for
 // wait for one, and more money completes the run.
 func TestBudgetPaysJudges(t *testing.T) {
+	t.Parallel()
 	const limit, trials = 300_000, cells * 4
 	s := newShop(t)
 	s.env = append(s.env, "AGENT_KEY=of the agent", "JUDGE_KEY=of the judge")
@@ -314,6 +320,7 @@ func TestBudgetPaysJudges(t *testing.T) {
 
 // What the operator allows for a day holds for all runs of a state folder together.
 func TestDayBudget(t *testing.T) {
+	t.Parallel()
 	const limit = 100_000
 	open := func(t *testing.T) (*shop, *provider, string) {
 		t.Helper()

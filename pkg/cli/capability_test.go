@@ -19,6 +19,7 @@ cases:
 
 // Trials wait for workers that have what they require, and go to no others.
 func TestTrialsWaitForACapableWorker(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	redis := redistest.Start(t)
 	sched, hands := farm(s, redis, s.file("suite.yaml", choosySuite), 2, 1)
@@ -44,6 +45,7 @@ func TestTrialsWaitForACapableWorker(t *testing.T) {
 }
 
 func TestOneProcessWithCapabilities(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", choosySuite)
 	for _, tt := range []struct {

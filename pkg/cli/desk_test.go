@@ -55,6 +55,7 @@ func seen(c eval.VerdictCounts) []eval.Verdict {
 // Every agent of the support desk gets the verdict that its case's tag says, and
 // those that fail on purpose fail no build.
 func TestEveryVerdictOfTheSupportDeskIsRight(t *testing.T) {
+	t.Parallel()
 	path, tags := supportDesk(t)
 	args, least := []string{"run", path, "-n", "10", "--seed", "7", "--json", "--progress", "none"}, 50
 	if underRace {
@@ -81,6 +82,7 @@ func TestEveryVerdictOfTheSupportDeskIsRight(t *testing.T) {
 // Which queue carries the jobs, and how many workers take them, changes nothing of
 // what agents do and judges say.
 func TestSupportDeskIsTheSameOnEveryFarm(t *testing.T) {
+	t.Parallel()
 	if underRace {
 		t.Skip("three runs of the whole suite; the kill tests take the same ways with less")
 	}
@@ -98,6 +100,7 @@ func TestSupportDeskIsTheSameOnEveryFarm(t *testing.T) {
 // Each regression of the desk makes exactly the good agents fail that its table
 // names.
 func TestEachBreakOfTheDeskFailsExactlyItsCases(t *testing.T) {
+	t.Parallel()
 	path, _ := supportDesk(t)
 	for _, b := range demo.Breaks("desk") {
 		t.Run(b.Name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evalfarm/evalfarm/internal/freeport"
 	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/doctor"
 )
@@ -29,7 +30,7 @@ func TestDoctorOfAFarm(t *testing.T) {
 	farm := func(t *testing.T, redis *redistest.Server) *shop {
 		t.Helper()
 		s := newShop(t)
-		port, err := freePort()
+		port, err := freeport.Hold(t.Cleanup)
 		if err != nil {
 			t.Fatal(err)
 		}

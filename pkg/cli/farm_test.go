@@ -70,6 +70,7 @@ func conclude(s *shop, sched *process, hands []*process, want int) eval.Summary 
 // The data's path through a scheduler, a real Redis and two workers ends in the
 // same as the whole farm in one process.
 func TestFarmOfTwoWorkers(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	var embedded eval.Summary
@@ -91,6 +92,7 @@ func TestFarmOfTwoWorkers(t *testing.T) {
 // A run that changes its Redis on the way, and comes back to one that still holds
 // jobs of the time before, does no finished trial again.
 func TestResumeOnAnOldRedisRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.file("suite.yaml", manySuite())
 	redis := redistest.Start(t)
@@ -120,6 +122,7 @@ func TestResumeOnAnOldRedisRepeatsNothing(t *testing.T) {
 
 // While a scheduler has a run, nobody else may carry it out.
 func TestSchedulerOwnsItsRun(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	redis := redistest.Start(t)
@@ -134,6 +137,7 @@ func TestSchedulerOwnsItsRun(t *testing.T) {
 }
 
 func TestWorkerWithoutTheTokenIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	redis := redistest.Start(t)

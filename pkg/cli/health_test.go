@@ -4,16 +4,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evalfarm/evalfarm/internal/freeport"
 	"github.com/evalfarm/evalfarm/internal/redistest"
 )
 
 // Scheduler and worker say how they fare: also while their Redis is away, and while
 // they drain.
 func TestHealthOfAFarm(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	redis := redistest.Start(t)
 	sched, at := serve(s, redis)
-	port, err := freePort()
+	port, err := freeport.Hold(t.Cleanup)
 	if err != nil {
 		t.Fatal(err)
 	}

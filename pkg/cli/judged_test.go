@@ -105,6 +105,7 @@ func (s *shop) once(trials int) {
 // Whatever is killed while judges are at work, every trial ends with the verdict
 // that it has in an undisturbed run, and is judged once for it.
 func TestKilledAmidJudging(t *testing.T) {
+	t.Parallel()
 	const repeats, trials = 3, 25 * 3
 	u := newShop(t)
 	var undisturbed eval.Summary
@@ -172,6 +173,7 @@ func TestKilledAmidJudging(t *testing.T) {
 
 // A judge that hangs holds up no trial: judging has places of its own.
 func TestHangingJudgeStopsNoTrial(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := judgedSuite(s)
 	s.file("judge.yaml", "version: 1\ndefault: [{say: Hm., latency: 1h}]\n")

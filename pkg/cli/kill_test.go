@@ -90,9 +90,13 @@ func testKilledRun(t *testing.T, repeats int) {
 	}
 }
 
-func TestKilledRunEndsAsIfUndisturbed(t *testing.T) { testKilledRun(t, 10) }
+func TestKilledRunEndsAsIfUndisturbed(t *testing.T) {
+	t.Parallel()
+	testKilledRun(t, 10)
+}
 
 func TestInterruptedRunSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	for _, tt := range []struct {
@@ -124,6 +128,7 @@ func TestInterruptedRunSaysHowToGoOn(t *testing.T) {
 }
 
 func TestSecondOwnerIsToldWhoHasTheRun(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	p := s.start("run", suite, "-n", "200", "--progress", "none")
@@ -157,6 +162,7 @@ cases:
 `
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	p := s.start("run", s.file("suite.yaml", slowSuite), "--progress", "plain", "--grace", "1h")
 	eventually(t, "the server runs", func() bool { return len(s.left()) > 1 })
@@ -174,6 +180,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 
 // Which Redis carries the jobs changes no result.
 func TestBrokersAgree(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	redis := redistest.Start(t)

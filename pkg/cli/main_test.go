@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/enginetest"
+	"github.com/evalfarm/evalfarm/internal/freeport"
 	"github.com/evalfarm/evalfarm/pkg/cli"
 )
 
@@ -45,6 +45,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the transcripts of testdata/script: each is a session at the
 // command line, with a real farm and real server processes.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SUITES", filepath.Join(root, "suites"))
 			e.Setenv("GOLDEN", filepath.Join(root, "internal/demo/testdata/golden"))
 			e.Setenv("EVALFARM_HOME", filepath.Join(e.WorkDir, "home"))
-			port, err := freePort()
+			port, err := freeport.Hold(e.Defer)
 			e.Setenv("PORT", port)
 			return err
 		},
@@ -105,23 +106,6 @@ func waitPort(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("nothing listens: %v", err)
 		}
 	}
-}
-
-// ports are those that freePort has given out. Those that the kernel gives to
-// connections and to listeners that do not care begin at 32768, so that nobody takes one
-// of ours before whoever it is for listens there.
-var ports atomic.Int64
-
-// freePort is a port that nobody listens on. It is never given twice.
-func freePort() (string, error) {
-	const first, most = 10_000, 20_000
-	for range most {
-		port := strconv.FormatInt(first+(int64(os.Getpid())*101+ports.Add(1))%most, 10)
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			return port, l.Close()
-		}
-	}
-	return "", errors.New("no port is free")
 }
 
 // A shop is a place to run the command in: a folder and a state of its own.

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/evalfarm/evalfarm/internal/freeport"
 )
 
 // saved is a file of a page that says its name in its first line.
@@ -19,6 +21,7 @@ var saved = regexp.MustCompile(`^# ([a-z]+\.(?:yaml|py))\n`)
 // and posts its webhook, whose receiver finds it signed. The page is followed to the
 // letter, but for its ports, which may be taken here.
 func TestDocsFarmByHand(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("the receiver of docs/operations.md is written in Python, which is not installed")
 	}
@@ -29,7 +32,7 @@ func TestDocsFarmByHand(t *testing.T) {
 	_, section, _ := strings.Cut(string(page), "\n## By hand\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	for _, port := range []string{"6390", "8090", "9000"} {
-		free, err := freePort()
+		free, err := freeport.Hold(t.Cleanup)
 		if err != nil {
 			t.Fatal(err)
 		}

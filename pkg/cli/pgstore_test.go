@@ -31,6 +31,7 @@ func (s *shop) sameAs(got, want eval.Summary) {
 // some seconds: nothing is lost, and nobody had to do anything. internal/chaos does it
 // to farms.
 func TestPostgresRestartsAmidARun(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	want := undisturbed(t)
 	f := newShop(t)

@@ -17,6 +17,7 @@ var fence = regexp.MustCompile("(?ms)^```(sh|yaml)\n(.*?)^```$")
 // each page in a copy of what it has just told to save as suite.yaml, or under the
 // name in a first comment, and wants none to fail.
 func TestDocsCommands(t *testing.T) {
+	t.Parallel()
 	for _, page := range []string{"README.md", "docs/suite.md"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", page))

@@ -26,6 +26,7 @@ cases:
 // A scheduler takes over the schedules of its farm file, makes up for what was missed
 // while none was there, and keeps what a person said of them.
 func TestServiceStartsWhatIsScheduled(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.file("suite.yaml", scheduledSuite)
 	const twice = `

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/evalfarm/evalfarm/internal/freeport"
 	"github.com/evalfarm/evalfarm/internal/redistest"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
@@ -151,6 +152,7 @@ func TestServiceLeavesEverythingInTheStore(t *testing.T) {
 
 // What people want of a run of the farm, they write into the store.
 func TestPeopleAndARunOfTheService(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	redis := redistest.Start(t)
@@ -167,7 +169,7 @@ func TestPeopleAndARunOfTheService(t *testing.T) {
 	if p := s.start("pause", "latest"); p.wait() != 2 {
 		t.Errorf("a done run is paused\n%s", p.errs.String())
 	}
-	port, err := freePort() // the workers stay
+	port, err := freeport.Hold(t.Cleanup) // the workers stay
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,6 +248,7 @@ func TestServiceRefusesFlagsOfRuns(t *testing.T) {
 // Workers and schedulers are restarted one after the other, amid a run: nothing is lost,
 // and nothing is done twice.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	suite := s.file("suite.yaml", manySuite())
 	var embedded eval.Summary

@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/evalfarm/evalfarm/internal/freeport"
 	"github.com/evalfarm/evalfarm/internal/redistest"
 )
 
 // A scheduler and a worker without a flag are a farm by their file alone, and by
 // their environment alone.
 func TestAFarmOfItsFile(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]func(s *shop, redis, port string){
 		"the file": func(s *shop, redis, port string) {
 			s.file("farm.yaml", "version: 1\nredis: "+redis+"\nlisten: 127.0.0.1:"+port+"\nblobs: http://127.0.0.1:"+port+
@@ -25,7 +27,7 @@ func TestAFarmOfItsFile(t *testing.T) {
 			s := newShop(t)
 			s.file("suite.yaml", manySuite())
 			redis := redistest.Start(t)
-			port, err := freePort()
+			port, err := freeport.Hold(t.Cleanup)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -68,6 +68,7 @@ func (s *shop) notices() []store.Notice {
 
 // A farm's scheduler tells of a run once, before it ends.
 func TestASchedulerTells(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.file("suite.yaml", manySuite())
 	h := newHook(t, s, "", 0)
@@ -84,6 +85,7 @@ func TestASchedulerTells(t *testing.T) {
 // A process that is killed after it has sent and before it has noted so leaves the
 // notice behind. It goes out again under the same id.
 func TestKilledWhileItTells(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	s.file("suite.yaml", manySuite())
 	h := newHook(t, s, ", local: true", 1)

@@ -215,13 +215,13 @@ func TestRemoveHangs(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
 			d, o := engine(t, "docker")
-			o.Patience, o.Logger = 1500*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))
+			o.Patience, o.Logger = 3*time.Second, slog.New(slog.NewTextHandler(&log, nil))
 			e, c := started(t, d, o)
 			if err := d.Break(enginetest.HangRemove); err != nil {
 				t.Fatal(err)
 			}
 			c.End(false)
-			if !strings.Contains(log.String(), c.Name()) || !strings.Contains(log.String(), "no answer within 3s") {
+			if !strings.Contains(log.String(), c.Name()) || !strings.Contains(log.String(), "no answer within 6s") {
 				t.Errorf("got the log %q, want what could not be removed and why", log.String())
 			}
 			if mended {

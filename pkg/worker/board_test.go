@@ -85,7 +85,7 @@ func TestBoardOfACall(t *testing.T) {
 	})
 	verify := conversation(eval.Check{ID: "state", Verify: &eval.VerifyCheck{Server: "acme", Step: &eval.Step{
 		ID: "1", Call: "getCustomerStatus", Arguments: eval.JSON(customer), Expect: eval.JSON(`{"status":"NEVER"}`),
-		RepeatUntil: &eval.RepeatUntil{Path: "status", Equals: eval.JSON(`"NEVER"`), Max: 20, Every: 20 * time.Millisecond},
+		RepeatUntil: &eval.RepeatUntil{Path: "status", Equals: eval.JSON(`"NEVER"`), Max: 100, Every: 20 * time.Millisecond},
 	}}})
 	b := setup(t, []eval.Case{verify}, declared(map[string]modelFunc{"agent": slow}), func(o *worker.Options, _ *eval.Snapshot, _ []eval.Case) {
 		o.Place.(*place).tell = func(as []eval.Activity) { told <- as }

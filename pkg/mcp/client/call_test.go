@@ -43,11 +43,12 @@ func TestArgumentsAreRaw(t *testing.T) {
 // TestLateAnswer: an answer after the timeout is a finding, and never the answer
 // of another call.
 func TestLateAnswer(t *testing.T) {
+	t.Parallel()
 	spec := hostileSpec(t, "calls")
-	spec.Server.CallTimeout = 150 * time.Millisecond
+	spec.Server.CallTimeout = 2 * time.Second // of the echo too
 	s := open(t, spec)
 	a := attach(t, s)
-	if out := do(t.Context(), a, "sleep", "n", 400); out.Reason != eval.ReasonTimeout {
+	if out := do(t.Context(), a, "sleep", "n", 3000); out.Reason != eval.ReasonTimeout {
 		t.Fatalf("got %+v, want call_timeout", out)
 	}
 	eventually(t, func() bool { return hasFinding(s, "late_answer") })
@@ -80,8 +81,9 @@ func TestStderr(t *testing.T) {
 // TestServerStopsReading: a server that reads no more cannot hold a trial beyond
 // the call timeout, however much there is to write.
 func TestServerStopsReading(t *testing.T) {
+	t.Parallel()
 	spec := hostileSpec(t, "calls")
-	spec.Server.CallTimeout = 300 * time.Millisecond
+	spec.Server.CallTimeout = 2 * time.Second
 	a := attach(t, open(t, spec))
 	if out := do(t.Context(), a, "stop-reading"); out.Kind != eval.OutcomeOK {
 		t.Fatalf("got %+v, want ok", out)

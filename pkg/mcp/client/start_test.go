@@ -123,7 +123,9 @@ func TestStartURLErrors(t *testing.T) {
 		for _, tt := range tests {
 			t.Run(string(tr)+"/"+tt.name, func(t *testing.T) {
 				spec := urlSpec(tt.url, tr)
-				spec.Server.StartTimeout = 600 * time.Millisecond
+				if tt.reason == eval.ReasonStartTimeout {
+					quick(&spec)
+				}
 				got := refused(t, spec)
 				if got.Reason != tt.reason {
 					t.Errorf("got reason %q (%s), want %q", got.Reason, got.Detail, tt.reason)

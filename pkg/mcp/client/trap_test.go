@@ -148,7 +148,7 @@ func TestHTTPAbuse(t *testing.T) {
 			t.Parallel()
 			spec := urlSpec(web(t, tt.call).URL, "")
 			if tt.reason == eval.ReasonTimeout {
-				spec.Server.CallTimeout = 500 * time.Millisecond
+				spec.Server.CallTimeout = 3 * time.Second // of the next call too
 			}
 			s, err := client.NewOpener(client.Options{FrameLimit: 1 << 20}).Open(t.Context(), spec)
 			if err != nil {
@@ -378,6 +378,7 @@ func TestTrapOpenContextEnds(t *testing.T) {
 
 // T12: a call in this process obeys its context and survives a panic.
 func TestTrapInProcess(t *testing.T) {
+	t.Parallel()
 	srv := friendly(t)
 	release := make(chan struct{})
 	srv.AddTool(mcp.NewTool("stubborn"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -385,7 +386,7 @@ func TestTrapInProcess(t *testing.T) {
 		return mcp.NewToolResultText("late"), nil
 	})
 	spec := client.Spec{Name: "in", Profile: client.ProfileFull, Dir: "/srv/suite"}
-	spec.Server.CallTimeout = 100 * time.Millisecond
+	spec.Server.CallTimeout = 2 * time.Second
 	s, err := client.OpenInProcess(t.Context(), srv, spec)
 	if err != nil {
 		t.Fatal(err)
