@@ -20,6 +20,14 @@ type Excluded struct {
 	Why     string `json:"why"`
 }
 
+// FarmConditions are those that the farm knows by itself. Others are the operator's own.
+func FarmConditions() []string {
+	return []string{
+		ConditionCase, ConditionChecks, ConditionJudge, ConditionModel, ConditionSampling, ConditionServer, ConditionRevision,
+		ConditionListing, ConditionPrices, ConditionCommit, ConditionVersion,
+	}
+}
+
 // Conditions of whole runs, which are told and exclude nothing.
 const (
 	ConditionCommit  = "commit"   // of the suite's repository
