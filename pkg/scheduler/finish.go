@@ -141,15 +141,11 @@ type Source interface {
 }
 
 func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (eval.Summary, error) {
-	ledger, err := s.Ledger(ctx, run.ID)
+	summary, err := numbers(ctx, s, run, snap)
 	if err != nil {
 		return eval.Summary{}, err
 	}
 	each := func(fn func(store.Row) error) error { return s.EachResult(ctx, run.ID, fn) }
-	summary, err := aggregate.Summarize(run, snap, each, ledger)
-	if err != nil {
-		return eval.Summary{}, err
-	}
 	if summary.Fingerprint, err = aggregate.Fingerprint(snap, each); err != nil {
 		return eval.Summary{}, err
 	}
@@ -180,6 +176,22 @@ func Arms(ctx context.Context, s blob.Store, snap eval.Snapshot) (gate.Arms, err
 		}
 	}
 	return arms, nil
+}
+
+// numbers are a summary without what the gate says of it. They speak of the plan up to
+// the look at which the run stopped.
+func numbers(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (eval.Summary, error) {
+	ledger, err := s.Ledger(ctx, run.ID)
+	if err != nil {
+		return eval.Summary{}, err
+	}
+	snap.Plan = snap.Plan.Until(run.Rounds)
+	summary, err := aggregate.Summarize(run, snap, func(fn func(store.Row) error) error { return s.EachResult(ctx, run.ID, fn) }, ledger)
+	if err != nil {
+		return eval.Summary{}, err
+	}
+	summary.Sequential = sequential(run, snap.Plan, summary.Coverage)
+	return summary, nil
 }
 
 // Summarize makes the summary of a run as it stands now, done or not.
