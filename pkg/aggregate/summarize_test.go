@@ -105,11 +105,24 @@ func TestSummarize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rate := func(value, low, high float64, n int) eval.Rate95 {
-		return eval.Rate95{Value: &value, Low: low, High: high, N: n}
+	// Only the first round is complete: a pass, an error, a pass.
+	one := eval.Rate95{Value: new(1.), Low: 0.2065493143772374, High: 1, N: 1, Cells: 1}
+	none := eval.Rate95{Low: 0, High: 1}
+	three := eval.Percentiles{N: 3, P50: 30, P95: 50, P99: 50, Max: 50}
+	asked := eval.Stats{ // of the case without a tenant
+		Counts: eval.VerdictCounts{Pass: 1, Fail: 2}, Complete: &eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: three,
 	}
-	third := rate(1./3, 0.06149194472039615, 0.7923403991979523, 3)
-	one := rate(1, 0.2065493143772374, 1, 1)
+	stopped := eval.Stats{ // of the case with one
+		Counts: eval.VerdictCounts{Error: 1, Unfinished: 2}, Complete: &eval.VerdictCounts{Error: 1}, PassRate: none,
+		Open: &eval.Open{Bounds: eval.Bounds{Low: 0, High: 1}, Error: 1. / 3, Unfinished: 2. / 3},
+	}
+	scripts := eval.Stats{
+		Counts: eval.VerdictCounts{Pass: 1, Fail: 2, Error: 1, Unfinished: 2}, Complete: &eval.VerdictCounts{Pass: 1, Error: 1},
+		PassRate: one, Latency: three,
+		// Of the first cell a third passed, of the second none or all did.
+		Open: &eval.Open{Bounds: eval.Bounds{Low: 1. / 6, High: 4. / 6}, Error: 1. / 6, Unfinished: 2. / 6},
+	}
+	catalogs := eval.Stats{Counts: eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: eval.Percentiles{N: 1}}
 	want := eval.Summary{
 		Run:     "r-20261130-ABCDEF",
 		Suite:   "desk",
@@ -119,16 +132,13 @@ func TestSummarize(t *testing.T) {
 		Counts:  eval.VerdictCounts{Pass: 2, Fail: 2, Error: 1, Unfinished: 2},
 		Steps:   eval.StepCounts{Pass: 3, Fail: 1},
 		Kinds: map[eval.Kind]eval.Stats{
-			eval.KindScript:  {Counts: eval.VerdictCounts{Pass: 1, Fail: 2, Error: 1, Unfinished: 2}, PassRate: third},
-			eval.KindCatalog: {Counts: eval.VerdictCounts{Pass: 1}, PassRate: one},
+			eval.KindScript:  scripts,
+			eval.KindCatalog: catalogs,
 		},
 		Cells: []eval.CellStats{
 			{
 				Case: "order", Variant: "default", Kind: eval.KindScript, Tags: []string{"nightly"}, Repeats: 3,
-				Stats: eval.Stats{
-					Counts: eval.VerdictCounts{Pass: 1, Fail: 2}, PassRate: third,
-					Latency: eval.Percentiles{N: 3, P50: 30, P95: 50, P99: 50, Max: 50},
-				},
+				Stats: asked, Class: "pass_unconfirmed", Bound: "1/1, p ≥ 0.05",
 				Steps: eval.StepCounts{Pass: 3, Fail: 1},
 				Failure: &eval.Failure{
 					Repeat: 2, Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: "status differs",
@@ -138,15 +148,21 @@ func TestSummarize(t *testing.T) {
 			},
 			{
 				Case: "order", Variant: "tenant=acme", Kind: eval.KindScript, Tags: []string{"nightly"}, Repeats: 3,
-				Stats:   eval.Stats{Counts: eval.VerdictCounts{Error: 1, Unfinished: 2}, PassRate: eval.Rate95{Low: 0, High: 1}},
+				Stats: stopped, Class: "no_data",
 				Failure: &eval.Failure{Repeat: 1, Verdict: eval.Error, Reason: eval.ReasonStartFailed},
 			},
 			{
 				Case: "listing", Variant: "default", Kind: eval.KindCatalog, Repeats: 1,
-				Stats:    eval.Stats{Counts: eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: eval.Percentiles{N: 1}},
+				Stats:    catalogs,
 				Warnings: []string{"root_any_of: tool get has anyOf at its root"},
 				Scores:   []eval.Score{{Check: "root_any_of", Warning: true, Message: "tool get has anyOf at its root"}},
 			},
+		},
+		Groups: []eval.GroupStats{
+			{By: eval.GroupByCase, Name: "order", Kind: eval.KindScript, Cells: 2, Stats: scripts},
+			{By: eval.GroupByTag, Name: "nightly", Kind: eval.KindScript, Cells: 2, Stats: scripts},
+			{By: eval.GroupByVariant, Name: "default", Kind: eval.KindScript, Cells: 1, Stats: asked},
+			{By: eval.GroupByVariant, Name: "tenant=acme", Kind: eval.KindScript, Cells: 1, Stats: stopped},
 		},
 		Latency: eval.Percentiles{N: 3, P50: 10, P95: 20, P99: 20, Max: 20},
 		Tools: []eval.ToolStats{
@@ -276,8 +292,8 @@ func TestSummaryCountsEveryTrialOnce(t *testing.T) {
 		var kinds, cells int
 		for _, k := range s.Kinds {
 			kinds += k.Counts.Total()
-			if k.PassRate.N != k.Counts.Pass+k.Counts.Fail {
-				t.Fatalf("rate over %d trials, want pass + fail of %+v", k.PassRate.N, k.Counts)
+			if c := k.Settled(); k.PassRate.N != c.Pass+c.Fail || c.Unfinished > 0 {
+				t.Fatalf("rate over %d trials, want pass + fail of %+v, and none unfinished", k.PassRate.N, c)
 			}
 		}
 		for _, c := range s.Cells {
