@@ -115,7 +115,9 @@ func shown(c eval.CellStats) string {
 // groups writes the rates of the variants and tags of kinds of which there is more to
 // say than how many cases passed.
 func (p *page) groups(s eval.Summary) {
-	gs := slices.DeleteFunc(slices.Clone(s.Groups), func(g eval.GroupStats) bool { return g.By == eval.GroupByCase || !repeated(s, g.Kind) })
+	gs := slices.DeleteFunc(slices.Clone(s.Groups), func(g eval.GroupStats) bool {
+		return g.By == eval.GroupByCase || g.PassRate.Value == nil || !repeated(s, g.Kind)
+	})
 	more := max(len(gs)-groupLines, 0)
 	gs = gs[:len(gs)-more]
 	title := func(g eval.GroupStats) string {
