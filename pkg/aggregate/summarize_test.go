@@ -1,10 +1,10 @@
 package aggregate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -234,6 +234,9 @@ func rows(t *rapid.T, p eval.Plan) []store.Row {
 		res := eval.Result{
 			Verdict: rapid.SampledFrom([]eval.Verdict{eval.Pass, eval.Fail, eval.Error, eval.Unjudged}).Draw(t, "verdict"),
 			Times:   eval.Times{ToolMS: rapid.Float64Range(0, 1e6).Draw(t, "tool_ms")},
+			Usage:   eval.Usage{Input: rapid.IntRange(0, 1e6).Draw(t, "tokens")},
+			Counts:  eval.Counts{Turns: rapid.IntRange(0, 9).Draw(t, "turns")},
+			Server:  eval.ServerInfo{Name: rapid.SampledFrom([]string{"desk", "shop"}).Draw(t, "server")},
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "calls") {
 			res.Tools = append(res.Tools, eval.ToolUse{
@@ -244,11 +247,20 @@ func rows(t *rapid.T, p eval.Plan) []store.Row {
 		for i := range rapid.IntRange(0, 2).Draw(t, "findings") {
 			res.Findings = append(res.Findings, eval.Finding{Code: "noise", Detail: fmt.Sprint(i, res.Times.ToolMS)})
 		}
+		if rapid.IntRange(0, 19).Draw(t, "priced") > 0 {
+			res.CostMicroUSD = new(rapid.Int64Range(0, 1e9).Draw(t, "cost"))
+		}
+		judge := eval.Score{Check: "judge", Value: rapid.Float64Range(0, 1).Draw(t, "score")}
+		for range rapid.IntRange(0, 5).Draw(t, "votes") {
+			judge.Votes = append(judge.Votes, eval.Vote{Pass: new(rapid.Bool().Draw(t, "vote"))})
+		}
+		res.Scores = append(res.Scores, judge)
 		return res
 	})
+	most := rapid.IntRange(0, p.Trials()).Draw(t, "dispatched")
 	var rs []store.Row
 	for o := range p.Trials() {
-		if rapid.IntRange(0, 9).Draw(t, "finished") > 0 {
+		if o < most && rapid.IntRange(0, 19).Draw(t, "finished") > 0 {
 			res := results.Draw(t, "result")
 			res.Message = fmt.Sprint("trial ", o)
 			rs = append(rs, store.Row{Ordinal: o, Result: res})
@@ -257,8 +269,19 @@ func rows(t *rapid.T, p eval.Plan) []store.Row {
 	return rs
 }
 
+// The summary, the rates and what is printed of it have the same bits, whoever was
+// first.
 func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 	snap := snapshot()
+	for i := range 6 {
+		snap.Cases = append(snap.Cases, eval.CaseRef{
+			ID: fmt.Sprint("agent-", i), Kind: eval.KindAgent, Tags: []string{"t"},
+			Labels: map[string]string{"cluster": fmt.Sprint(i % 3), "area": fmt.Sprint(i % 2)},
+		})
+		for v := range snap.Variants {
+			snap.Plan.Cells = append(snap.Plan.Cells, eval.Cell{Case: len(snap.Cases) - 1, Variant: v, Repeats: 3 + i%2})
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		rs := rows(t, snap.Plan)
 		bits := func() string {
@@ -267,11 +290,7 @@ func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			gate.Decide(&s, snap)
-			raw, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(raw)
+			return string(eval.Encode(s))
 		}
 		want := bits()
 		rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "shuffle"))).Shuffle(len(rs), func(i, j int) { rs[i], rs[j] = rs[j], rs[i] })
@@ -308,20 +327,46 @@ func TestSummaryCountsEveryTrialOnce(t *testing.T) {
 	})
 }
 
+// BenchmarkSummarize reads a million trials, and says how much memory was taken for
+// one of them: all in all, whether or not it was given back.
 func BenchmarkSummarize(b *testing.B) {
-	snap := snapshot()
-	snap.Plan.Cells[0].Repeats = 100_000
-	rs := make([]store.Row, 0, 100_000)
-	for o := range 100_000 {
-		rs = append(rs, store.Row{Ordinal: o, Result: eval.Result{
-			Verdict: eval.Pass,
-			Times:   eval.Times{ToolMS: float64(o % 977)},
-			Tools:   []eval.ToolUse{{Tool: "get", LatencyMS: float64(o % 991)}},
-		}})
-	}
-	for b.Loop() {
-		if _, err := Summarize(eval.Run{}, snap, each(rs), eval.Ledger{}); err != nil {
-			b.Fatal(err)
-		}
+	const trials = 1_000_000
+	for _, cells := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprint(cells, "cells"), func(b *testing.B) {
+			snap := eval.Snapshot{Variants: []eval.Variant{eval.NewVariant(nil)}}
+			for i := range cells {
+				snap.Cases = append(snap.Cases, eval.CaseRef{ID: fmt.Sprint("case-", i), Kind: eval.KindAgent})
+				snap.Plan.Cells = append(snap.Plan.Cells, eval.Cell{Case: i, Repeats: trials / cells})
+			}
+			uses, cost := make([]eval.ToolUse, 1), new(int64)
+			stream := func(fn func(store.Row) error) error {
+				for o := range trials {
+					uses[0], *cost = eval.ToolUse{Tool: "get", LatencyMS: float64(o % 991)}, int64(o%983)
+					r := eval.Result{
+						Verdict: eval.Pass, Times: eval.Times{ToolMS: float64(o % 977)}, Tools: uses, CostMicroUSD: cost,
+						Usage: eval.Usage{Input: o % 971}, Counts: eval.Counts{Turns: o % 7},
+					}
+					if o%11 == 0 {
+						r.Verdict = eval.Fail
+					}
+					if err := fn(store.Row{Ordinal: o, Result: r}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			b.ReportAllocs()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			n := 0
+			for b.Loop() {
+				if _, err := Summarize(eval.Run{}, snap, stream, eval.Ledger{}); err != nil {
+					b.Fatal(err)
+				}
+				n++
+			}
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n)/trials, "B/trial")
+		})
 	}
 }
