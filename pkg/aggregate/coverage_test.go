@@ -26,9 +26,9 @@ func TestUnknownCost(t *testing.T) {
 		{"a judge without a price and an answer", store.Row{}, eval.Ledger{Judges: eval.Amount{Tokens: 15}}, false},
 		{"a free judge without an answer", store.Row{Result: eval.Result{JudgeCostMicroUSD: new(int64(0))}}, eval.Ledger{Judges: eval.Amount{Tokens: 15}}, true},
 	} {
-		c := newCoverage(eval.Plan{Cells: []eval.Cell{{Repeats: 1}}})
-		c.add(1, tt.row.Result, tt.row.Tokens)
-		cost, _ := c.finish(eval.Run{}, eval.Snapshot{Models: map[string]eval.Model{"m": {Provider: eval.ProviderOpenAI}}}, tt.ledger)
+		c := &coverage{}
+		c.add(tt.row.Result, tt.row.Tokens)
+		cost, _ := c.finish(eval.Run{}, eval.Snapshot{Models: map[string]eval.Model{"m": {Provider: eval.ProviderOpenAI}}}, tt.ledger, &rounds{})
 		if cost.UnansweredMicroUSD != tt.row.Result.UnansweredMicroUSD {
 			t.Errorf("%s: got %d for lost answers, want %d", tt.name, cost.UnansweredMicroUSD, tt.row.Result.UnansweredMicroUSD)
 		}
@@ -51,10 +51,10 @@ func TestCostOfAnImport(t *testing.T) {
 		{"an agent that was never asked", eval.Result{Verdict: eval.Error}, &eval.Origin{}, true},
 		{"a run of ours", eval.Result{Verdict: eval.Fail}, nil, true},
 	} {
-		c := newCoverage(eval.Plan{Cells: []eval.Cell{{Repeats: 1}}})
-		c.add(1, tt.result, 0)
+		c := &coverage{}
+		c.add(tt.result, 0)
 		c.agent(tt.result)
-		if cost, _ := c.finish(eval.Run{}, eval.Snapshot{Origin: tt.origin}, eval.Ledger{}); (cost.MicroUSD != nil) != tt.known {
+		if cost, _ := c.finish(eval.Run{}, eval.Snapshot{Origin: tt.origin}, eval.Ledger{}, &rounds{}); (cost.MicroUSD != nil) != tt.known {
 			t.Errorf("%s: got %v, want it known: %t", tt.name, cost.MicroUSD, tt.known)
 		}
 	}

@@ -90,6 +90,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	f.add(cmd)
 	addCapabilities(cmd, &f.capabilities)
 	load.add(cmd)
+	load.addGate(cmd)
 	sel.add(cmd)
 	tape.add(cmd)
 	tell.add(cmd)
@@ -151,7 +152,7 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	}
 	request.Git = gitState(ctx, loaded.Dir)
 	c.fewRepeats(&loaded.Suite, request.Selection)
-	return request, nil
+	return request, c.doubts(loaded, request.Selection)
 }
 
 // fewRepeats warns of a run that has fewer repeats than its suite asks for.
@@ -284,12 +285,16 @@ func caseNames(s eval.Suite) string {
 	return strings.Join(ids, ", ")
 }
 
-// gitState asks git for the commit of a folder; nil if there is none.
+// gitState asks git for the commit and the branch of a folder; nil if there is none.
 func gitState(ctx context.Context, dir string) *eval.Git {
 	commit, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "HEAD").Output()
 	if err != nil {
 		return nil
 	}
 	status, err := exec.CommandContext(ctx, "git", "-C", dir, "status", "--porcelain", "--untracked-files=no").Output()
-	return &eval.Git{Commit: strings.TrimSpace(string(commit)), Dirty: err != nil || len(status) > 0}
+	// Fails where no branch is checked out.
+	branch, _ := exec.CommandContext(ctx, "git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output()
+	return &eval.Git{
+		Commit: strings.TrimSpace(string(commit)), Branch: strings.TrimSpace(string(branch)), Dirty: err != nil || len(status) > 0,
+	}
 }
