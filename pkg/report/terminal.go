@@ -102,21 +102,21 @@ func kinds(s eval.Summary) []eval.Kind {
 // rates writes the numbers of each kind: they are never pooled.
 func (p *page) rates(s eval.Summary) {
 	for _, k := range kinds(s) {
-		stats := s.Kinds[k]
-		pieces := []part{text(rate(stats))}
+		of := s.Kinds[k]
+		pieces := []part{text(rate(of))}
 		if repeated(s, k) {
-			pieces = bars(stats, trials(s, k))
+			pieces = bars(of, trials(s, k))
 		}
 		for _, v := range eval.Verdicts()[1:] {
-			if n := stats.Counts.Of(v); n > 0 {
+			if n := of.Counts.Of(v); n > 0 {
 				pieces = append(pieces, textf("   %d %s", n, v).in(mark(v).style))
 			}
 		}
-		if o := stats.Open; o != nil {
+		if o := of.Open; o != nil {
 			pieces = append(pieces, textf("   open: %.1f %% to %.1f %%", 100*o.Low, 100*o.High))
 		}
 		p.flow([]part{p.indent(2), text(string(k)).pad(9)}, pieces)
-		p.flakiness(stats)
+		p.flakiness(of)
 	}
 	if steps, workflows := steps(s.Cells); workflows {
 		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", steps.Pass, steps.Pass+steps.Fail))
