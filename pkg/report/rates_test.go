@@ -91,3 +91,21 @@ func TestGroupsAreFew(t *testing.T) {
 		t.Errorf("want %q in\n%s", want, out)
 	}
 }
+
+// A percentile that is hardly more than the maximum is not shown.
+func TestHighPercentiles(t *testing.T) {
+	tests := []struct {
+		n        int
+		p95, p99 string
+	}{
+		{58, "·", "·"}, {59, "95", "·"}, {298, "95", "·"}, {299, "95", "99"},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.n, " values"), func(t *testing.T) {
+			p95, p99 := high(eval.Percentiles{N: tt.n, P95: 95, P99: 99}, func(x float64) string { return fmt.Sprint(x) })
+			if p95 != tt.p95 || p99 != tt.p99 {
+				t.Errorf("got %q and %q, want %q and %q", p95, p99, tt.p95, tt.p99)
+			}
+		})
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
-	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
 const (
@@ -35,6 +34,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.groups(s)
 	p.labels(s.Labels)
 	p.metrics(s)
+	p.took(s.Kinds[eval.KindAgent])
 	p.tools(s.Tools)
 	p.findings(s.Findings)
 	p.next()
@@ -434,8 +434,7 @@ func metric(m eval.MetricStats) string {
 	}
 }
 
-// tools writes the slowest tools. A percentile is left out where there are too few
-// calls for it to be more than their maximum.
+// tools writes the slowest tools.
 func (p *page) tools(ts []eval.ToolStats) {
 	if len(ts) == 0 {
 		return
@@ -459,13 +458,7 @@ func (p *page) tools(ts []eval.ToolStats) {
 	}
 	columns(dim, "slowest tools", "calls", "errors", "p50", "p95", "p99", "max")
 	for _, t := range ts {
-		p95, p99 := "·", "·"
-		if t.Calls >= stats.ValuesForPercentile(95, 100, 0.95) {
-			p95 = duration(t.Latency.P95)
-		}
-		if t.Calls >= stats.ValuesForPercentile(99, 100, 0.95) {
-			p99 = duration(t.Latency.P99)
-		}
+		p95, p99 := high(t.Latency, duration)
 		columns(plain, Line(t.Tool, p.width/2), fmt.Sprint(t.Calls), fmt.Sprint(t.Errors),
 			duration(t.Latency.P50), p95, p99, duration(t.Latency.Max))
 	}
