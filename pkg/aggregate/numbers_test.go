@@ -233,6 +233,7 @@ func TestCompleteRounds(t *testing.T) {
 }
 
 func TestVarianceSplit(t *testing.T) {
+	tie := eval.Result{Verdict: eval.Unjudged, Scores: []eval.Score{{Check: "judge", Votes: []eval.Vote{{Pass: new(true)}, {Pass: new(false)}}}}}
 	vote := func(pass bool, votes ...bool) eval.Result {
 		r := eval.Result{Verdict: eval.Fail, Scores: []eval.Score{{Check: "any", Group: eval.GroupAny, Parts: []eval.Score{{Check: "judge"}}}}}
 		if pass {
@@ -254,6 +255,7 @@ func TestVarianceSplit(t *testing.T) {
 		{"a judge of one vote is not seen", []eval.Result{vote(true, true), vote(false, false)}, &eval.VarianceSplit{Agent: 1}},
 		// D = 1; of one trial two of three pairs of votes disagree, of the other none: J = 1/3.
 		{"a judge in part", []eval.Result{vote(true, true, true, false), vote(false, false, false)}, &eval.VarianceSplit{Agent: 2. / 3, Judge: 1. / 3}},
+		{"a tie is no verdict", append(passes(1, 2), tie), &eval.VarianceSplit{Agent: 1}},
 		// D = 0, T = 1.
 		{"the infrastructure", verdicts(eval.Pass, eval.Error), &eval.VarianceSplit{Infrastructure: 1}},
 		// D = 2/3, T = 2·1·3/12 = 1/2: less than D.

@@ -231,7 +231,7 @@ type Open struct {
 //
 //	D  the chance that two repeats with a pass or a fail disagree
 //	T  the same, had the trials that came to an error or were not judged failed
-//	J  the chance that two votes of a judge on one trial disagree
+//	J  the chance that two votes of a judge on a trial with a pass or a fail disagree
 //
 // The infrastructure's share is T-D, where T is larger; the judge's J, at most D; the
 // agent's what is left of D. J is 0 of a trial that no judge has voted on twice:

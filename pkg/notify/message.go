@@ -46,7 +46,8 @@ type data struct {
 	Verdict  eval.RunVerdict `json:"verdict"`
 	ExitCode int             `json:"exit_code"`
 	Trials   int             `json:"trials"`
-	// Kinds have counts and the pass rate with its interval; kinds are never pooled.
+	// Kinds have counts, the pass rate with its intervals and what else a summary says of
+	// them; kinds are never pooled.
 	Kinds map[eval.Kind]eval.Stats `json:"kinds"`
 	// CostMicroUSD is null when nobody knows the price of a model that was asked.
 	CostMicroUSD *int64    `json:"cost_microusd"`

@@ -76,7 +76,7 @@ func (p *page) flakiness(s eval.Stats) {
 	under := []part{p.indent(11)}
 	pieces := []part{textf("two runs of the same case disagree %.1f %% of the time", 100**d.Value)}
 	if d.Others != nil {
-		pieces = append(pieces, text("  "+interval(d.Others.Low, d.Others.High)))
+		pieces = append(pieces, textf("  %s cases like these", interval(d.Others.Low, d.Others.High)))
 	}
 	if v := s.Variance; v != nil && v.Judge+v.Infrastructure > 0 {
 		pieces = append(pieces, textf("  agent %.0f %%, judge %.0f %%, infrastructure %.0f %% of it", 100*v.Agent, 100*v.Judge, 100*v.Infrastructure))
@@ -100,23 +100,27 @@ func shown(c eval.CellStats) string {
 	if of == "" {
 		return fmt.Sprintf("%d/%d pass", c.Counts.Pass, c.Counts.Total())
 	}
-	said := of + " pass"
+	said := []string{of + " pass"}
 	if bounded {
-		said += ", " + bound
+		said = append(said, bound)
 	}
 	for _, v := range []eval.Verdict{eval.Error, eval.Unjudged, eval.Unfinished} {
 		if n := c.Counts.Of(v); n > 0 {
-			said += fmt.Sprintf(", %d %s", n, v)
+			said = append(said, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return said
+	return strings.Join(said, ", ")
 }
 
 // groups writes the rates of the variants and tags of kinds of which there is more to
-// say than how many cases passed.
+// say than how many cases passed. A tag that all cells of a kind have says nothing new.
 func (p *page) groups(s eval.Summary) {
+	cells := map[eval.Kind]int{}
+	for _, c := range s.Cells {
+		cells[c.Kind]++
+	}
 	gs := slices.DeleteFunc(slices.Clone(s.Groups), func(g eval.GroupStats) bool {
-		return g.By == eval.GroupByCase || g.PassRate.Value == nil || !repeated(s, g.Kind)
+		return g.By == eval.GroupByCase || g.PassRate.Value == nil || g.Cells == cells[g.Kind] || !repeated(s, g.Kind)
 	})
 	more := max(len(gs)-groupLines, 0)
 	gs = gs[:len(gs)-more]

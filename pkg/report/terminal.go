@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
-	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
 const (
@@ -37,6 +36,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.groups(s)
 	p.labels(s.Labels)
 	p.metrics(s)
+	p.took(s.Kinds[eval.KindAgent])
 	p.tools(s.Tools)
 	p.findings(s.Findings)
 	p.next()
@@ -104,21 +104,21 @@ func kinds(s eval.Summary) []eval.Kind {
 // rates writes the numbers of each kind: they are never pooled.
 func (p *page) rates(s eval.Summary) {
 	for _, k := range kinds(s) {
-		stats := s.Kinds[k]
-		pieces := []part{text(rate(stats))}
+		of := s.Kinds[k]
+		pieces := []part{text(rate(of))}
 		if repeated(s, k) {
-			pieces = bars(stats, trials(s, k))
+			pieces = bars(of, trials(s, k))
 		}
 		for _, v := range eval.Verdicts()[1:] {
-			if n := stats.Counts.Of(v); n > 0 {
+			if n := of.Counts.Of(v); n > 0 {
 				pieces = append(pieces, textf("   %d %s", n, v).in(mark(v).style))
 			}
 		}
-		if o := stats.Open; o != nil {
+		if o := of.Open; o != nil {
 			pieces = append(pieces, textf("   open: %.1f %% to %.1f %%", 100*o.Low, 100*o.High))
 		}
 		p.flow([]part{p.indent(2), text(string(k)).pad(9)}, pieces)
-		p.flakiness(stats)
+		p.flakiness(of)
 	}
 	if steps, workflows := steps(s.Cells); workflows {
 		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", steps.Pass, steps.Pass+steps.Fail))
@@ -436,8 +436,7 @@ func metric(m eval.MetricStats) string {
 	}
 }
 
-// tools writes the slowest tools. A percentile is left out where there are too few
-// calls for it to be more than their maximum.
+// tools writes the slowest tools.
 func (p *page) tools(ts []eval.ToolStats) {
 	if len(ts) == 0 {
 		return
@@ -461,13 +460,7 @@ func (p *page) tools(ts []eval.ToolStats) {
 	}
 	columns(dim, "slowest tools", "calls", "errors", "p50", "p95", "p99", "max")
 	for _, t := range ts {
-		p95, p99 := "·", "·"
-		if t.Calls >= stats.ValuesForPercentile(95, 100, 0.95) {
-			p95 = duration(t.Latency.P95)
-		}
-		if t.Calls >= stats.ValuesForPercentile(99, 100, 0.95) {
-			p99 = duration(t.Latency.P99)
-		}
+		p95, p99 := high(t.Latency, duration)
 		columns(plain, Line(t.Tool, p.width/2), fmt.Sprint(t.Calls), fmt.Sprint(t.Errors),
 			duration(t.Latency.P50), p95, p99, duration(t.Latency.Max))
 	}
