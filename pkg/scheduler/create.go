@@ -121,13 +121,17 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Gate:    loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
-		Prices: req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
+		Conditions: loaded.Suite.Conditions,
+		Prices:     req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
 	}
 	blobs := slices.Clone(req.BaselineBlobs)
 	for _, c := range loaded.Suite.Cases {
 		b := blob.Pack(eval.Encode(c))
 		blobs = append(blobs, b)
 		snap.Cases = append(snap.Cases, c.Ref(b.SHA256))
+	}
+	if slices.ContainsFunc(matrix.Cells, func(c eval.Cell) bool { return c.Sequential }) {
+		snap.Plan.Looks = loaded.Suite.Repeats.Looks()
 	}
 	holdsOf(snap, loaded.Suite.Cases)
 	if loaded.Suite.Repeats.Fit != "" && req.Selection.Repeats == 0 {
