@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -281,7 +282,12 @@ in a gate, run --baseline file://FILE and compare take it.`,
 					c.print("%s", doc)
 					return nil
 				}
-				if err := os.WriteFile(c.env.abs(args[1]), doc, 0o644); err != nil {
+				f, err := os.Create(c.env.abs(args[1]))
+				if err != nil {
+					return fmt.Errorf("export run %s: %w", arm.Run, err)
+				}
+				_, err = f.Write(doc)
+				if err = errors.Join(err, f.Close()); err != nil {
 					return fmt.Errorf("export run %s: %w", arm.Run, err)
 				}
 				return nil

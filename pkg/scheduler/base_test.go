@@ -58,7 +58,7 @@ func wanted(branch, prompt string) scheduler.Request {
 	return req
 }
 
-func (s shelf) run(id string, as ending) eval.Run {
+func (s shelf) run(id string, as ending) {
 	s.t.Helper()
 	req := wanted(as.branch, as.prompt)
 	req.ID, req.Tenant, req.Selection.Cases = id, as.tenant, as.cases
@@ -67,7 +67,7 @@ func (s shelf) run(id string, as ending) eval.Run {
 		s.t.Fatal(err)
 	}
 	if as.open {
-		return run
+		return
 	}
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(s.t.Context(), s, run.Header, &snap); err != nil {
@@ -89,7 +89,6 @@ func (s shelf) run(id string, as ending) eval.Run {
 	if err := s.Finish(s.t.Context(), run, blob.Pack(eval.Encode(summary))); err != nil {
 		s.t.Fatal(err)
 	}
-	return run
 }
 
 func (s shelf) name(name, branch, run string) {
@@ -231,7 +230,12 @@ func TestMissingBaselines(t *testing.T) {
 
 func TestBaselineFiles(t *testing.T) {
 	s := newShelf(t)
-	arm, err := scheduler.ArmOf(t.Context(), s, s.done("r-1"))
+	s.run("r-1", ending{verdict: eval.RunPass})
+	run, err := s.Run(t.Context(), "r-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arm, err := scheduler.ArmOf(t.Context(), s, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,15 +266,4 @@ func TestBaselineFiles(t *testing.T) {
 	if _, ok := errors.AsType[*scheduler.RefusedError](err); !ok || !strings.Contains(err.Error(), filepath.Join(dir, "base.json")+": 2:") {
 		t.Errorf("got %v, want where the file is wrong", err)
 	}
-}
-
-// done is a run that ended well, as the store has it.
-func (s shelf) done(id string) eval.Run {
-	s.t.Helper()
-	s.run(id, ending{verdict: eval.RunPass})
-	run, err := s.Run(s.t.Context(), id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return run
 }
