@@ -127,9 +127,11 @@ func kindOf(k eval.Kind, p Pairing, cells []eval.CellComparison, o Options) eval
 
 func rateOf(all Pairing, cases []stats.Case, arm func(Pair) eval.ArmCell) eval.ArmRate {
 	r := eval.ArmRate{Value: known(stats.Macro(cases))}
+	for _, c := range cases {
+		r.N += c.Repeats
+	}
 	for _, p := range all.Pairs {
 		c := arm(p)
-		r.N += c.Counts.Pass + c.Counts.Fail
 		r.Open += open(c)
 		r.Unfinished += max(0, c.Planned-c.Counts.Total())
 	}

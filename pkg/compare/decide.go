@@ -117,7 +117,7 @@ func suspects(k eval.KindComparison, all Pairing, o Options) []string {
 	}
 	note := fmt.Sprintf("%s worse, which is not shown", are(n))
 	if limit := stats.FisherLimit(least, o.Alpha); limit < k.Cells {
-		note += fmt.Sprintf(": with %s in each arm a cell that broke altogether can be found among %d at most, and here are %d", count(least, "repeat"), max(limit, 0), k.Cells)
+		note += fmt.Sprintf(": with %s in each arm, a cell that broke altogether can be found among %d at most, and here are %d", count(least, "repeat"), max(limit, 0), k.Cells)
 	}
 	return []string{
 		note,
@@ -166,6 +166,9 @@ func percent(rate *float64) string {
 func Points(e eval.Estimate) string {
 	if e.Value == nil {
 		return "no difference that can be told"
+	}
+	if e.Low == nil || e.High == nil {
+		return fmt.Sprintf("%+.1f points", 100**e.Value)
 	}
 	return fmt.Sprintf("%+.1f points [%+.1f, %+.1f]", 100**e.Value, 100**e.Low, 100**e.High)
 }
