@@ -46,7 +46,7 @@ its files. evalfarm watch RUN follows the run.`,
 			}
 			ask.put(&request, sel.seed)
 			return c.withStore(ctx, func(s store.Store) error {
-				if err := c.attach(ctx, s, &request.Suite.Suite, ask.baseline); err != nil {
+				if err := c.attach(ctx, s, &request, ask.baseline, true); err != nil {
 					return err
 				}
 				tell.silent = asJSON

@@ -165,7 +165,7 @@ func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, reques
 	}
 	var runs []eval.Run
 	for _, ref := range f.resume {
-		run, err := resolveRun(ctx, s, ref)
+		run, err := c.resolveRun(ctx, s, ref, "")
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, reques
 		runs = append(runs, run)
 	}
 	for _, req := range requests {
-		if err := scheduler.Attach(ctx, s, &req.Suite.Suite, f.baseline); err != nil {
+		if err := c.attach(ctx, s, &req, f.baseline, true); err != nil {
 			return nil, err
 		}
 		run, err := scheduler.Create(ctx, s, req)
