@@ -16,13 +16,19 @@ func AtValue(arm eval.Arm, axis, value string) eval.Arm {
 		if c.Axes[axis] != value || value == "" {
 			continue
 		}
-		others := maps.Clone(c.Axes)
-		delete(others, axis)
-		c.Variant, c.Axes = eval.NewVariant(others).ID, others
+		others := Without(c.Axes, axis)
+		c.Variant, c.Axes = others.ID, others.Axes
 		arm.Cells = append(arm.Cells, c)
 	}
 	arm.Tools, arm.Kinds = nil, nil // which are of all values
 	return arm
+}
+
+// Without is the variant that is left when an axis is taken away.
+func Without(axes map[string]string, axis string) eval.Variant {
+	others := maps.Clone(axes)
+	delete(others, axis)
+	return eval.NewVariant(others)
 }
 
 // Values that an axis has in the cells of an arm, in the order in which they come.

@@ -174,7 +174,8 @@ type StepDifference struct {
 // A Difference is a condition that is not the same in base and head.
 type Difference struct {
 	Condition string `json:"condition"`
-	// Base and Head are its values; empty where it is not known.
+	// Base and Head are its values; empty where one is not known, and for what is
+	// compared by its digest, such as the text of cases.
 	Base string `json:"base"`
 	Head string `json:"head"`
 	// Cells in which it is so, 0 for what is true of the whole run.
@@ -194,13 +195,14 @@ type Excluded struct {
 // FarmConditions are those that the farm knows by itself. Others are the operator's own.
 func FarmConditions() []string {
 	return []string{
-		ConditionCase, ConditionChecks, ConditionJudge, ConditionModel, ConditionSampling, ConditionServer, ConditionRevision,
-		ConditionListing, ConditionPrices, ConditionCommit, ConditionVersion,
+		ConditionCase, ConditionChecks, ConditionJudge, ConditionModel, ConditionSampling, ConditionSetup, ConditionServer, ConditionRevision,
+		ConditionListing, ConditionPrices, ConditionSuite, ConditionCommit, ConditionVersion,
 	}
 }
 
 // Conditions of whole runs, which are told and exclude nothing.
 const (
+	ConditionSuite   = "suite"    // its name
 	ConditionCommit  = "commit"   // of the suite's repository
 	ConditionVersion = "evalfarm" // version of evalfarm
 )

@@ -110,8 +110,16 @@ func (p *page) differ(ds []eval.Difference) {
 		}
 		side := max((p.width-6-names-wide(scope)-3)/2, 12)
 		p.line(p.indent(4), text(Line(d.Condition, 20)).pad(names), text("  "),
-			text(Line(cmp.Or(d.Base, "not known"), side)), text(" → "), text(Line(cmp.Or(d.Head, "not known"), side)), styled(dim, scope))
+			text(values(d, side)), styled(dim, scope))
 	}
+}
+
+// values of a condition in base and head.
+func values(d eval.Difference, width int) string {
+	if d.Base == "" && d.Head == "" {
+		return "changed"
+	}
+	return Line(cmp.Or(d.Base, "not known"), width) + " → " + Line(cmp.Or(d.Head, "not known"), width)
 }
 
 func cells(n int) string {
