@@ -32,7 +32,8 @@ func Compare(base, head eval.Arm, o Options) eval.ArmComparison {
 	p := Match(base, head)
 	c := eval.ArmComparison{
 		Base: side(base), Head: side(head), Alpha: o.Alpha, Margin: o.Margin, Tolerance: o.Tolerance,
-		Decision: eval.DecisionNone, Differ: p.Differ,
+		Decision: eval.DecisionNone, Reasons: []string{}, Differ: append([]eval.Difference{}, p.Differ...),
+		Kinds: []eval.KindComparison{}, Cells: []eval.CellComparison{},
 	}
 	for _, k := range []eval.Kind{eval.KindScript, eval.KindCatalog, eval.KindAgent} {
 		cells := p.ofKind(k, o)

@@ -115,12 +115,13 @@ func suspects(k eval.KindComparison, all Pairing, o Options) []string {
 			least = m
 		}
 	}
-	note := fmt.Sprintf("%s worse, which is not shown", are(n))
-	if limit := stats.FisherLimit(least, o.Alpha); limit < k.Cells {
-		note += fmt.Sprintf(": with %s in each arm, a cell that broke altogether can be found among %d at most, and here are %d", count(least, "repeat"), max(limit, 0), k.Cells)
+	note := are(n) + " worse, which is not shown: "
+	limit := stats.FisherLimit(least, o.Alpha)
+	if limit >= k.Cells {
+		return []string{note + "fresh repeats of the suspects alone can tell"}
 	}
 	return []string{
-		note,
+		note + fmt.Sprintf("with %s in each arm, a cell that broke altogether can be found among %d at most, and here are %d", count(least, "repeat"), limit, k.Cells),
 		fmt.Sprintf("to show it: %d repeats of every cell, or %d fresh ones of the suspects alone, for a cell that broke altogether", repeatsFor(k.Cells, o.Alpha), repeatsFor(n, o.Alpha)),
 	}
 }
