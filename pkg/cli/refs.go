@@ -14,7 +14,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-const refForms = "want an id, a prefix of one, latest, latest~N, last-green or baseline:NAME, each but the first two with SUITE@ before it if need be"
+const refForms = "want an id, a prefix of one, or latest, latest~N, last-green or baseline:NAME, which may have SUITE@ before them"
 
 // A reference is how a run is named on the command line.
 type reference struct {
@@ -91,10 +91,11 @@ func (c *command) resolveRun(ctx context.Context, s reader, text, suite string) 
 		}
 		return c.lastGreen(ctx, s, ref)
 	case ref.baseline != "":
-		if ref.suite == "" {
-			ref.suite = suite
+		b, err := c.baselineOf(ctx, s, ref, suite)
+		if err != nil {
+			return eval.Run{}, err
 		}
-		return c.baselineRun(ctx, s, ref)
+		return s.Run(ctx, b.Run)
 	default:
 		return runOfID(ctx, s, ref.id)
 	}
@@ -116,7 +117,7 @@ func runOfID(ctx context.Context, s reader, id string) (eval.Run, error) {
 	case 1:
 		return runs[0], nil
 	case 0:
-		return eval.Run{}, usage("list them: evalfarm runs", "no run %q in this store", id)
+		return eval.Run{}, usage("list them: evalfarm runs; a baseline is baseline:NAME", "no run %q in this store", id)
 	}
 	var ids []string
 	for _, r := range runs {
@@ -148,12 +149,15 @@ func (c *command) lastGreen(ctx context.Context, s reader, ref reference) (eval.
 	return runs[0], nil
 }
 
-// baselineRun finds the run of a baseline: of the branch that is checked out here, else
-// of any.
-func (c *command) baselineRun(ctx context.Context, s reader, ref reference) (eval.Run, error) {
+// baselineOf finds the baseline that a reference names: that of the branch which is
+// checked out here, else that of any.
+func (c *command) baselineOf(ctx context.Context, s reader, ref reference, suite string) (store.Baseline, error) {
+	if ref.suite == "" {
+		ref.suite = suite
+	}
 	all, err := s.Baselines(ctx)
 	if err != nil {
-		return eval.Run{}, err
+		return store.Baseline{}, err
 	}
 	branch := gitBranch(ctx, c.env.Dir)
 	found := map[string]store.Baseline{} // by suite
@@ -169,12 +173,12 @@ func (c *command) baselineRun(ctx context.Context, s reader, ref reference) (eva
 	}
 	switch len(suites) {
 	case 0:
-		return eval.Run{}, usage("list them: evalfarm baseline list", "no run %q: there is no such baseline", ref.text)
+		return store.Baseline{}, usage("list them: evalfarm baseline list", "no run %q: there is no such baseline", ref.text)
 	case 1:
-		return s.Run(ctx, found[suites[0]].Run)
+		return found[suites[0]], nil
 	}
 	slices.Sort(suites)
-	return eval.Run{}, usage(fmt.Sprintf("%s@baseline:%s", report.Line(suites[0], 80), ref.baseline),
+	return store.Baseline{}, usage(fmt.Sprintf("%s@baseline:%s", report.Line(suites[0], 80), ref.baseline),
 		"%q is a baseline of several suites: %s", ref.text, report.Line(strings.Join(suites, ", "), 300))
 }
 
@@ -192,7 +196,13 @@ func (c *command) arm(ctx context.Context, d desk, ref, suite string) (eval.Arm,
 	if err != nil {
 		return eval.Arm{}, err
 	}
-	return armOf(ctx, d, run)
+	arm, err := armOf(ctx, d, run)
+	if named, _ := parseRef(ref); err == nil && named.baseline != "" {
+		b, err := c.baselineOf(ctx, d, named, suite)
+		arm.Note = b.Note
+		return arm, err
+	}
+	return arm, err
 }
 
 // armOf is the arm of a run, which must be done.

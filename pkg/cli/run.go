@@ -92,7 +92,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	sel.add(cmd)
 	tape.add(cmd)
 	tell.add(cmd)
-	cmd.Flags().StringVar(&baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
+	cmd.Flags().StringVar(&baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
 	return cmd
 }
 

@@ -88,7 +88,7 @@ explain.`,
 	flags.DurationVar(&f.term, "leader-lease", 15*time.Second, "how long a leader may be silent before another scheduler leads")
 	flags.StringVar(&f.blobs, "blobs", "", "where workers put large blobs, as file:///folder or s3://bucket/prefix: a `URL` (default: here)")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
-	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
+	flags.StringVar(&f.baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
 	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdicts")
 	flags.BoolVar(&f.json, "json", false, "print each summary as a JSON document")

@@ -23,6 +23,8 @@ type Summary struct {
 	// quarantines did.
 	Rules      []RuleResult `json:"rules,omitempty"`
 	Exemptions []Exemption  `json:"exemptions,omitempty"`
+	// Sequential says how far a run went whose repeats end when it is decided.
+	Sequential *Sequential `json:"sequential,omitempty"`
 	// Baseline that the gate compared with.
 	Baseline *BaselineRef `json:"baseline,omitempty"`
 	// Causes counts the trials without a pass or a fail by why that is.
@@ -70,6 +72,17 @@ func (s Summary) Repeats(k Kind) int {
 		}
 	}
 	return fewest
+}
+
+// Sequential is how far a run went whose repeats end when it is decided.
+type Sequential struct {
+	// Rounds is the look that the run has come to, at whose level its gate decides: the
+	// complete rounds, if they are one. 0: it has not come to a look.
+	Rounds int `json:"rounds"`
+	// Looks are those that were planned, in order; the last is the most rounds.
+	Looks []int `json:"looks"`
+	// Decided says that the run stopped at the look.
+	Decided bool `json:"decided,omitempty"`
 }
 
 // VerdictCounts counts trials by verdict.

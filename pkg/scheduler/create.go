@@ -130,6 +130,9 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		blobs = append(blobs, b)
 		snap.Cases = append(snap.Cases, c.Ref(b.SHA256))
 	}
+	if slices.ContainsFunc(matrix.Cells, func(c eval.Cell) bool { return c.Sequential }) {
+		snap.Plan.Looks = loaded.Suite.Repeats.Looks()
+	}
 	holdsOf(snap, loaded.Suite.Cases)
 	if loaded.Suite.Repeats.Fit != "" && req.Selection.Repeats == 0 {
 		if err := fit(&snap, loaded.Suite, budget, req.Rounds); err != nil {

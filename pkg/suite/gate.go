@@ -22,6 +22,7 @@ func (b *build) rules() {
 	if f.Gate != nil {
 		b.gate(f.Gate)
 	}
+	b.undecidable()
 }
 
 // runBudget is what all of a run may take.
@@ -58,9 +59,7 @@ func (b *build) repeats() {
 		if s.Repeats.Fit != "" && s.Budget.MicroUSD == 0 && s.Budget.Tokens == 0 && b.sound(r.Node()) && b.sound(at.Get("budget")) {
 			b.report(r.Node().Place("fit"), "fit: budget needs a budget", "write budget: {usd: …} or budget: {tokens: …}")
 		}
-		if s.Repeats.Stop != "" {
-			b.later(at.Place("repeats"), "repeats between min and max cannot be chosen yet")
-		}
+		b.fewRepeats(r.Node())
 	}
 	if b.agentless() {
 		b.warn(at.Place("repeats"), "the suite has no agent case to repeat", "script and catalog cases run once, unless a case has repeats itself or -n is given")
