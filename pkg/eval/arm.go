@@ -133,7 +133,7 @@ func (s Snapshot) conditions(of CaseRef, v Variant) map[string]string {
 	for _, name := range models {
 		m := s.Models[name]
 		who = append(who, s.who(name))
-		sampling := m.Sampling.Over(of.Sampling)
+		sampling := m.Over(of.Sampling)
 		for _, p := range points {
 			sampling = sampling.Over(p.Agent.Sampling)
 		}

@@ -229,6 +229,7 @@ func (p *page) changed(change eval.Change, cells []eval.CellComparison) {
 		st = yellow
 	case eval.ChangeImproved, eval.ChangeBetter:
 		st = green
+	case eval.ChangeRemoved, eval.ChangeNew, eval.ChangeUnchanged:
 	}
 	p.line(p.indent(2), styled(st, string(change)), styled(dim, meaning(change)))
 	limit := failures
