@@ -196,8 +196,8 @@ func (p past) history(ctx context.Context, s BaselineSource) (eval.Arm, error) {
 		adds := false
 		for _, c := range earlier.arm.Cells {
 			i, there := at[c.Key()]
-			if !there || !maps.Equal(c.Conditions, pooled.Cells[i].Conditions) {
-				continue
+			if !there || c.Conditions[eval.ConditionCase] == "" || !maps.Equal(c.Conditions, pooled.Cells[i].Conditions) {
+				continue // what is not known is not known to be equal
 			}
 			into := &pooled.Cells[i]
 			into.Planned += c.Planned

@@ -75,9 +75,6 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 	if err != nil {
 		return eval.Run{}, err
 	}
-	if req.Suite.Suite.Gate.Alpha == 0 {
-		req.Suite.Suite.Gate.Alpha = scheduledAlpha
-	}
 	if err := Against(ctx, tr.store, &req, s.Baseline, true); err != nil {
 		return eval.Run{}, err
 	}
@@ -92,10 +89,6 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 	}
 	return Create(ctx, tr, req)
 }
-
-// scheduledAlpha is the chance of a false alarm of a scheduled run whose gate says
-// nothing of it: whoever is woken up each week for nothing stops to look.
-const scheduledAlpha = 0.01
 
 // firingID is the id of the run of a firing, the same whoever asks. It looks like
 // that of any other run.
