@@ -46,7 +46,8 @@ type data struct {
 	Verdict  eval.RunVerdict `json:"verdict"`
 	ExitCode int             `json:"exit_code"`
 	Trials   int             `json:"trials"`
-	// Kinds have counts and the pass rate with its interval; kinds are never pooled.
+	// Kinds have counts, the pass rate with its intervals and what else a summary says of
+	// them; kinds are never pooled.
 	Kinds map[eval.Kind]eval.Stats `json:"kinds"`
 	// CostMicroUSD is null when nobody knows the price of a model that was asked.
 	CostMicroUSD *int64    `json:"cost_microusd"`
@@ -178,6 +179,11 @@ func (m message) rates() []string {
 		line := string(k) + ": no rate, nothing passed or failed"
 		if r := stats.PassRate; r.Value != nil {
 			line = fmt.Sprintf("%s: %.1f %% [%.1f, %.1f] of %d passed", k, 100**r.Value, 100*r.Low, 100*r.High, r.N)
+			if d := stats.Disagreement; d != nil && d.Value != nil && r.Others != nil {
+				line += fmt.Sprintf(", cases like these [%.1f, %.1f], two runs of the same case disagree %.1f %% of the time", 100*r.Others.Low, 100*r.Others.High, 100**d.Value)
+			}
+		} else if stats.Settled().Total() == 0 {
+			line = string(k) + ": no rate, no round is complete"
 		}
 		for _, v := range eval.Verdicts()[1:] {
 			if n := stats.Counts.Of(v); n > 0 {

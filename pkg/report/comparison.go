@@ -135,7 +135,7 @@ func (p *page) kind(k eval.KindComparison) {
 	row := func(name, format string, a ...any) { p.value(4, label(name), fmt.Sprintf(format, a...), 3) }
 	p.line(p.indent(2), styled(bold, string(k.Kind)), textf("  %s", k.Decision).in(decisionMark(k.Decision).style))
 	if k.Cells > 0 {
-		row("pass rate", "%s → %s   %s  of %s, %d and %d trials", share(k.Base.Value), share(k.Head.Value), compare.Points(k.Difference), cells(k.Cells), k.Base.N, k.Head.N)
+		row("pass rate", "%s → %s   %s  of %s, %d and %d trials", percent(k.Base.Value), percent(k.Head.Value), compare.Points(k.Difference), cells(k.Cells), k.Base.N, k.Head.N)
 		row("any change", "exact p %s for worse, %s for better", pValue(k.P.Harm), pValue(k.P.Improve))
 		if k.Kind == eval.KindAgent {
 			row("could find", "%s", found(k))
@@ -181,7 +181,7 @@ func found(k eval.KindComparison) string {
 	return fmt.Sprintf("a drop of %.1f points, with a chance of 80 %%", 100**k.MDE)
 }
 
-func share(rate *float64) string {
+func percent(rate *float64) string {
 	if rate == nil {
 		return "no rate"
 	}

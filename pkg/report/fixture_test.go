@@ -195,3 +195,39 @@ func big() *farm {
 	}
 	return f
 }
+
+// flaky is 10 agents in two variants, five times each: some are flaky, a judge is
+// of two minds, and a provider failed now and then.
+func flaky() *farm {
+	f := newFarm("support")
+	for i := range 10 {
+		for v, model := range []string{"big", "small"} {
+			var results []*eval.Result
+			for j := range 5 {
+				r := &eval.Result{
+					Verdict: eval.Pass, Stop: eval.StopDone, Times: eval.Times{ModelMS: float64(100*i + 10*j + v)},
+					Usage: eval.Usage{Input: 1000 + 100*i, Output: 10 * j}, CostMicroUSD: new(int64(100 * (j + 1))), Counts: eval.Counts{Turns: 2},
+				}
+				votes := []bool{true, true, j%4 > 0}
+				if i%3 == 0 && j < 1+v {
+					r.Verdict, r.Reason, r.Message, votes = eval.Fail, eval.ReasonWrongAnswer, "judge: impolite", []bool{false, false, j > 0}
+				}
+				score := eval.Score{Check: "judge", Pass: r.Verdict == eval.Pass, Reason: r.Reason, Message: r.Message}
+				for _, vote := range votes {
+					score.Votes = append(score.Votes, eval.Vote{Pass: &vote})
+				}
+				r.Scores = []eval.Score{score}
+				if i == 4 && j == 3 {
+					r = broken(eval.ReasonModelQuota, "the quota is used up", "")
+				}
+				results = append(results, r)
+			}
+			tags := []string{"nightly"}
+			if i < 3 {
+				tags = append(tags, "smoke")
+			}
+			f.add(eval.CaseRef{ID: fmt.Sprintf("refund/%d", i), Kind: eval.KindAgent, Tags: tags}, eval.NewVariant(map[string]string{"model": model}), results...)
+		}
+	}
+	return f
+}

@@ -44,6 +44,9 @@ func TestGolden(t *testing.T) {
 			return Terminal(w, troubled().document(t).Summary, Options{Color: true, Width: 60})
 		}},
 		{"terminal-big", func(w *bytes.Buffer) error { return Terminal(w, big().document(t).Summary, Options{}) }},
+		{"terminal-flaky", func(w *bytes.Buffer) error { return Terminal(w, flaky().document(t).Summary, Options{}) }},
+		{"terminal-flaky-narrow", func(w *bytes.Buffer) error { return Terminal(w, flaky().document(t).Summary, Options{Width: 70}) }},
+		{"flaky.xml", func(w *bytes.Buffer) error { return JUnit(w, flaky().document(t).Summary) }},
 		{"troubled.json", func(w *bytes.Buffer) error { return JSON(w, troubled().document(t).Summary) }},
 		{"troubled.jsonl", func(w *bytes.Buffer) error { return JSONL(w, troubled().document(t)) }},
 		{"troubled.xml", func(w *bytes.Buffer) error { return JUnit(w, troubled().document(t).Summary) }},
