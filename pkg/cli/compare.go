@@ -214,7 +214,7 @@ func (c *command) printComparisons(all []eval.ArmComparison, f comparing) error 
 			}
 			o := c.page()
 			o.Full = f.full
-			if len(one.Cells) > 0 && (one.Cells[0].Change == eval.ChangeRegressed || one.Cells[0].Change == eval.ChangeWorse) {
+			if len(one.Cells) > 0 && one.Cells[0].Step != nil { // so the run is in the store
 				o.Next = []string{fmt.Sprintf("evalfarm show %s %s", one.Head.Run, one.Cells[0].Case)}
 			}
 			if err := report.Comparison(c.env.Stdout, one, f.changes(), o); err != nil {
