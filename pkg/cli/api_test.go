@@ -75,6 +75,7 @@ func TestFarmOverItsAPI(t *testing.T) {
 	if got.Fingerprint != embedded.Fingerprint || got.Counts != embedded.Counts || got.Suite != "nightly" || got.SuiteHash == "" {
 		t.Errorf("over the API: %s %+v %s; embedded: %s %+v %s; want the same", got.Suite, got.Counts, got.Fingerprint, embedded.Suite, embedded.Counts, embedded.Fingerprint)
 	}
+	done := got.Run
 	if junit, err := os.ReadFile(filepath.Join(l.dir, "report.xml")); err != nil || !strings.Contains(string(junit), "row/wrong") {
 		t.Errorf("the report of the run is %q (%v), want one with its cases", junit, err)
 	}
@@ -101,7 +102,7 @@ func TestFarmOverItsAPI(t *testing.T) {
 	if here, there := s.must(0, "status", id, "--json"), l.must(0, "status", id, "--json"); here != there {
 		t.Errorf("status at the store:\n%s\nover the API:\n%s\nwant the same", here, there)
 	}
-	for _, args := range [][]string{{"show", id, "one", "1"}, {"show", id, "one"}, {"report", id, "--json"}, {"runs", "--json"}} {
+	for _, args := range [][]string{{"show", id, "one", "1"}, {"show", id, "one"}, {"report", id, "--json"}, {"runs", "--json"}, {"compare", done, id, "--json"}} {
 		if here, there := s.must(0, args...), l.must(0, args...); here != there {
 			t.Errorf("%s at the store:\n%.2000s\nover the API:\n%.2000s\nwant the same", args, here, there)
 		}

@@ -30,10 +30,11 @@ func traveling() map[string][]string {
 		"run": slices.Concat(everywhere, show, suite), "enqueue": slices.Concat(everywhere, suite, []string{"json"}),
 		"watch": slices.Concat(everywhere, show), "status": slices.Concat(everywhere, []string{"json", "exit-status"}),
 		"cancel": everywhere, "pause": everywhere, "resume": slices.Concat(everywhere, show, []string{"watch"}),
-		"retry":  slices.Concat(everywhere, show, []string{"watch", "only", "budget-usd", "budget-tokens", "budget-time"}),
-		"runs":   slices.Concat(everywhere, []string{"suite", "unfinished", "limit", "json"}),
-		"report": slices.Concat(everywhere, []string{"output", "json"}),
-		"show":   slices.Concat(everywhere, []string{"variant", "full", "frames", "raw", "json"}),
+		"retry":   slices.Concat(everywhere, show, []string{"watch", "only", "budget-usd", "budget-tokens", "budget-time"}),
+		"runs":    slices.Concat(everywhere, []string{"suite", "unfinished", "limit", "json"}),
+		"report":  slices.Concat(everywhere, []string{"output", "json"}),
+		"compare": slices.Concat(everywhere, []string{"axis", "show", "strict", "gate", "full", "margin", "tolerance", "alpha", "json"}),
+		"show":    slices.Concat(everywhere, []string{"variant", "full", "frames", "raw", "json"}),
 	}
 }
 

@@ -12,10 +12,10 @@ func OfKind(k eval.Kind) func(Pair) bool {
 
 // Counts says how many trials passed, of those that passed or failed.
 func (p Pair) Counts() stats.Pair {
-	return stats.Pair{Base: count(p.Base), Head: count(p.Head)}
+	return stats.Pair{Base: counted(p.Base), Head: counted(p.Head)}
 }
 
-func count(c eval.ArmCell) stats.Count {
+func counted(c eval.ArmCell) stats.Count {
 	return stats.Count{Passed: c.Counts.Pass, Trials: c.Counts.Pass + c.Counts.Fail}
 }
 

@@ -72,10 +72,13 @@ func (p Pairing) Where(holds func(Pair) bool) Pairing {
 	return p
 }
 
-// Refused are the differences for which a strict comparison refuses: all but those of
-// the commit, which is another one whenever a change is under test.
-func (p Pairing) Refused() []eval.Difference {
-	return slices.DeleteFunc(slices.Clone(p.Differ), func(d eval.Difference) bool { return d.Condition == eval.ConditionCommit })
+// Refused are those of its differences for which a strict comparison refuses.
+func (p Pairing) Refused() []eval.Difference { return Refused(p.Differ) }
+
+// Refused are the differences for which a strict comparison refuses: all but that of the
+// commit, which is another one whenever a change is under test.
+func Refused(differ []eval.Difference) []eval.Difference {
+	return slices.DeleteFunc(slices.Clone(differ), func(d eval.Difference) bool { return d.Condition == eval.ConditionCommit })
 }
 
 // effect is what becomes of cells whose condition is not the same.
@@ -90,7 +93,7 @@ const (
 // effectOf a condition; one of the operator's own excludes.
 func effectOf(condition string) effect {
 	switch condition {
-	case eval.ConditionModel, eval.ConditionSampling, eval.ConditionRevision, eval.ConditionPrices:
+	case eval.ConditionModel, eval.ConditionSampling, eval.ConditionSetup, eval.ConditionRevision, eval.ConditionPrices:
 		return tells
 	case eval.ConditionServer, eval.ConditionListing:
 		return observes
@@ -109,6 +112,7 @@ func (d differences) arms(base, head eval.Arm) {
 			d[eval.Difference{Condition: condition, Base: a, Head: b}] = 0
 		}
 	}
+	note(eval.ConditionSuite, base.Suite, head.Suite)
 	note(eval.ConditionCommit, commit(base.Git), commit(head.Git))
 	note(eval.ConditionVersion, base.Version, head.Version)
 }
@@ -145,12 +149,21 @@ func (d differences) cell(base, head eval.ArmCell) string {
 		if a == b || what == observes && (a == "" || b == "") {
 			continue
 		}
-		d[eval.Difference{Condition: name, Base: a, Head: b, Excludes: what == excludes}]++
+		difference := eval.Difference{Condition: name, Base: a, Head: b, Excludes: what == excludes}
+		if digested(name) { // which tell nobody anything, and are others in each cell
+			difference.Base, difference.Head = "", ""
+		}
+		d[difference]++
 		if what == excludes && why == "" {
 			why = reason(name, a, b)
 		}
 	}
 	return why
+}
+
+// digested says whether the values of a condition are digests.
+func digested(condition string) bool {
+	return slices.Contains([]string{eval.ConditionCase, eval.ConditionChecks, eval.ConditionSetup}, condition)
 }
 
 // reason says why another value of a condition excludes a cell.

@@ -34,12 +34,12 @@ func TestMatch(t *testing.T) {
 		{name: "the same", base: []eval.ArmCell{of("a", "case", "1")}, head: []eval.ArmCell{of("a", "case", "1")}, pairs: 1},
 		{
 			name: "another task", base: []eval.ArmCell{of("a", "case", "1"), of("b")}, head: []eval.ArmCell{of("a", "case", "2"), of("b")}, pairs: 1,
-			differ:   []eval.Difference{{Condition: "case", Base: "1", Head: "2", Cells: 1, Excludes: true}},
+			differ:   []eval.Difference{{Condition: "case", Cells: 1, Excludes: true}},
 			excluded: []eval.Excluded{{Case: "a", Variant: "default", Kind: eval.KindAgent, Why: "the case itself changed"}},
 		},
 		{
 			name: "other checks", base: []eval.ArmCell{of("a", "checks", "1")}, head: []eval.ArmCell{of("a", "checks", "2")},
-			differ:   []eval.Difference{{Condition: "checks", Base: "1", Head: "2", Cells: 1, Excludes: true}},
+			differ:   []eval.Difference{{Condition: "checks", Cells: 1, Excludes: true}},
 			excluded: []eval.Excluded{{Case: "a", Variant: "default", Kind: eval.KindAgent, Why: "its checks changed"}},
 		},
 		{
@@ -61,8 +61,10 @@ func TestMatch(t *testing.T) {
 			excluded: []eval.Excluded{{Case: "a", Variant: "default", Kind: eval.KindAgent, Why: "the base does not say its permissions"}},
 		},
 		{
-			name: "another model and listing are compared", base: []eval.ArmCell{of("a", "model", "x", "listing", "1")}, head: []eval.ArmCell{of("a", "model", "y", "listing", "2")}, pairs: 1,
-			differ: []eval.Difference{{Condition: "listing", Base: "1", Head: "2", Cells: 1}, {Condition: "model", Base: "x", Head: "y", Cells: 1}},
+			name: "another model and listing are compared", base: []eval.ArmCell{of("a", "model", "x", "listing", "1", "setup", "1")}, head: []eval.ArmCell{of("a", "model", "y", "listing", "2", "setup", "2")}, pairs: 1,
+			differ: []eval.Difference{
+				{Condition: "listing", Base: "1", Head: "2", Cells: 1}, {Condition: "model", Base: "x", Head: "y", Cells: 1}, {Condition: "setup", Cells: 1},
+			},
 		},
 		{name: "a server that told nothing", base: []eval.ArmCell{of("a", "server", "x 1", "listing", "1")}, head: []eval.ArmCell{of("a")}, pairs: 1},
 		{name: "the same prices", base: []eval.ArmCell{cost(of("a", "prices", "1"), 5)}, head: []eval.ArmCell{cost(of("a", "prices", "1"), 6)}, pairs: 1, priced: 1},
@@ -104,7 +106,7 @@ func TestMatchRuns(t *testing.T) {
 	if diff := cmp.Diff(want, got.Differ); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]eval.Difference{version}, got.Refused()); diff != "" {
+	if diff := cmp.Diff([]eval.Difference{version}, Refused(got.Differ)); diff != "" {
 		t.Errorf("refused (-want +got):\n%s", diff)
 	}
 	if got := Match(eval.Arm{}, eval.Arm{Version: "2", Git: &eval.Git{Commit: "bbb"}}).Differ; got != nil {

@@ -1,6 +1,9 @@
 package eval
 
-import "maps"
+import (
+	"maps"
+	"reflect"
+)
 
 // Agent is how the agent of a case is set up, beside its model and its tools.
 // What is not set is left to the next wider place: the axis point over the
@@ -42,6 +45,15 @@ func (a Agent) Over(o Agent) Agent {
 		a.Descriptions = merged
 	}
 	return a
+}
+
+// setup is the digest of all but the sampling; empty where nothing is set.
+func (a Agent) setup() string {
+	a.Sampling = Sampling{}
+	if reflect.ValueOf(a).IsZero() {
+		return ""
+	}
+	return Digest(a)
 }
 
 // Loading is how tool definitions reach the model.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -69,6 +70,7 @@ const (
 	ConditionJudge    = "judge"    // the models that judge
 	ConditionModel    = "model"    // provider, name and address of the agent's models
 	ConditionSampling = "sampling" // how the models are asked to generate
+	ConditionSetup    = "setup"    // of the agent: system prompt, descriptions; and what axes set
 	ConditionServer   = "server"   // name and version that the servers tell
 	ConditionRevision = "revision" // of the servers, as the suite says
 	ConditionListing  = "listing"  // fingerprint of the tools
@@ -118,6 +120,8 @@ func (s Snapshot) conditions(of CaseRef, v Variant) map[string]string {
 		}
 	}
 	set(c, ConditionRevision, strings.Join(revisions, ", "))
+	points := s.points(v)
+	set(c, ConditionSetup, setupOf(of, points))
 	if of.Kind != KindAgent {
 		return c
 	}
@@ -129,13 +133,9 @@ func (s Snapshot) conditions(of CaseRef, v Variant) map[string]string {
 	for _, name := range models {
 		m := s.Models[name]
 		who = append(who, s.who(name))
-		sampling := m.Sampling
-		for _, axis := range s.Axes {
-			for _, p := range axis.Points {
-				if v.Axes[axis.Name] == p.Value {
-					sampling = sampling.Over(p.Agent.Sampling)
-				}
-			}
+		sampling := m.Over(of.Sampling)
+		for _, p := range points {
+			sampling = sampling.Over(p.Agent.Sampling)
 		}
 		how = append(how, string(Encode(sampling)))
 	}
@@ -148,6 +148,34 @@ func (s Snapshot) conditions(of CaseRef, v Variant) map[string]string {
 	set(c, ConditionJudge, strings.Join(judges, ", "))
 	set(c, ConditionPrices, s.Prices)
 	return c
+}
+
+// points of the axes that a variant chooses.
+func (s Snapshot) points(v Variant) []Point {
+	var points []Point
+	for _, axis := range s.Axes {
+		for _, p := range axis.Points {
+			if v.Axes[axis.Name] == p.Value {
+				points = append(points, p)
+			}
+		}
+	}
+	return points
+}
+
+// setupOf a cell: what its case sets, and the points of its axes.
+func setupOf(of CaseRef, points []Point) string {
+	set := []string{of.Setup}
+	for _, p := range points {
+		p.Value, p.Agent.Sampling = "", Sampling{}
+		if !reflect.ValueOf(p).IsZero() {
+			set = append(set, Digest(p))
+		}
+	}
+	if len(set) == 1 {
+		return of.Setup
+	}
+	return Digest(set)
 }
 
 // who a model is: its provider, its name there, its address if it has one of its own,

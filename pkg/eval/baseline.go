@@ -48,6 +48,10 @@ func DecodeArm(raw []byte) (Arm, error) {
 	return arm, arm.check()
 }
 
+// maxPlanned bounds the trials of a cell in a file: exact tests look at each number of
+// them.
+const maxPlanned = 1_000_000
+
 // check finds what no run can have come to.
 func (a Arm) check() error {
 	if a.Runs < 1 {
@@ -60,6 +64,8 @@ func (a Arm) check() error {
 			return errors.New("a cell has no case or no kind")
 		case seen[c.Key()]:
 			return fmt.Errorf("the cell %.200q in the variant %.200q is there twice", c.Case, c.Variant)
+		case c.Planned > maxPlanned:
+			return fmt.Errorf("the cell %.200q has %d trials; at most %d can be compared", c.Case, c.Planned, maxPlanned)
 		case c.Planned < 0 || c.Counts.Total() > c.Planned:
 			return fmt.Errorf("the cell %.200q has %d trials of %d", c.Case, c.Counts.Total(), c.Planned)
 		}

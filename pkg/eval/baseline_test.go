@@ -25,6 +25,7 @@ func TestDecodeArm(t *testing.T) {
 		{"of no run", with(`"runs":1`, `"runs":0`), "it is of no run"},
 		{"a cell of nothing", with(`"case":"a"`, `"case":""`), "has no case"},
 		{"more trials than planned", with(`"planned":4`, `"planned":2`), "has 3 trials of 2"},
+		{"too many trials", with(`"planned":4`, `"planned":1000001`), "at most 1000000 can be compared"},
 		{"less than none", with(`"fail":1`, `"fail":-1`), "-1 trials with the verdict fail"},
 		{"a cell twice", with(`"cells":[`, `"cells":[{"case":"a","variant":"","kind":"agent","counts":{},"planned":0,"conditions":{}},`), "is there twice"},
 		{"text after it", smallArm + "{}", "after"},

@@ -33,7 +33,8 @@ type Calibration struct {
 	Warnings         []string `json:"warnings,omitempty"`
 }
 
-// An Estimate is a number with its 95 % interval; null where there is none.
+// An Estimate is a number with its interval, of 95 % where nothing else is said; null
+// where there is none.
 type Estimate struct {
 	Value *float64 `json:"value"`
 	Low   *float64 `json:"low"`

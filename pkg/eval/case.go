@@ -131,8 +131,17 @@ func (c Case) Ref(blob string) CaseRef {
 		Checks    []Check
 		Threshold *float64
 	}{c.Checks, c.Threshold})
-	// What it is called, where it is listed and who judges it is not what it asks.
+	ref.Sampling = c.Agent.Sampling
+	ref.Setup = c.Agent.setup()
+	// What it is called, where it is listed, who judges it and who is tried on it is not
+	// what it asks.
 	c.Title, c.Tags, c.Labels, c.Checks, c.Threshold, c.Workflow = "", nil, nil, nil, nil, false
+	c.Server, c.Servers, c.Model, c.Agent = "", nil, "", Agent{}
+	if c.User != nil {
+		user := *c.User
+		user.Model = ""
+		c.User = &user
+	}
 	ref.Task = Digest(c)
 	return ref
 }

@@ -79,10 +79,12 @@ type CaseRef struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Blob is the sha256 of the case's canonical JSON.
 	Blob string `json:"blob"`
-	// Task is the [Digest] of the case without its checks, Checks that of the checks
-	// and the threshold.
-	Task   string `json:"task,omitempty"`
-	Checks string `json:"checks,omitempty"`
+	// Task is the [Digest] of what the case asks, Checks that of the checks and the
+	// threshold, Setup that of the settings of its agent but for the Sampling.
+	Task     string   `json:"task,omitempty"`
+	Checks   string   `json:"checks,omitempty"`
+	Setup    string   `json:"setup,omitempty"`
+	Sampling Sampling `json:"sampling,omitzero"`
 	// Servers that the case names, Model of its agent, User that plays the user, and
 	// Judges, by their names in the suite. What is empty the variant decides.
 	Servers []string `json:"servers,omitempty"`

@@ -98,6 +98,9 @@ func TestHostileTextInTerminal(t *testing.T) {
 				return ShowCase(w, []Trial{trial, {Trial: trial.Trial}}, o)
 			},
 			"trial": func(w io.Writer, o Options) error { return ShowTrial(w, trial, o) },
+			"comparison": func(w io.Writer, o Options) error {
+				return Comparison(w, hostileComparison(s), eval.Changes(), o)
+			},
 			"agent": func(w io.Writer, o Options) error { return ShowTrial(w, f.agentTrial(s), o) },
 		}
 		for name, face := range faces {

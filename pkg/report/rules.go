@@ -32,7 +32,7 @@ func (p *page) rules(s eval.Summary) {
 		values = max(values, wide(observed(r)))
 	}
 	for _, r := range s.Rules {
-		p.line(p.indent(2), decisionMark(r), text(" "), text(Line(r.Title, 60)).pad(widest+2), text(observed(r)).pad(values+2), text(decided(r)))
+		p.line(p.indent(2), ruleMark(r), text(" "), text(Line(r.Title, 60)).pad(widest+2), text(observed(r)).pad(values+2), text(decided(r)))
 		if p.o.Explain {
 			p.value(6, part{}, r.Message, 4)
 			for _, d := range r.Details {
@@ -73,18 +73,12 @@ func (p *page) exemptions(s eval.Summary) {
 	}
 }
 
-func decisionMark(r eval.RuleResult) part {
-	switch {
-	case r.Waived:
+// ruleMark marks what a rule came to; one that decides nothing is dim.
+func ruleMark(r eval.RuleResult) part {
+	if r.Waived || r.Decision == eval.DecisionNone {
 		return styled(dim, "–")
-	case r.Decision == eval.DecisionPass:
-		return styled(green, "✓")
-	case r.Decision == eval.DecisionFail:
-		return styled(red, "✗")
-	case r.Decision == eval.DecisionInconclusive:
-		return styled(yellow, "?")
 	}
-	return styled(dim, "–")
+	return decisionMark(r.Decision)
 }
 
 // decided is what a rule came to, in a word.

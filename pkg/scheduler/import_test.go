@@ -212,7 +212,7 @@ func TestImportedBaseline(t *testing.T) {
 	}
 	check := &eval.TrajectoryCheck{}
 	of := eval.Suite{Name: "tau", Cases: []eval.Case{{ID: "refund", Kind: eval.KindAgent, Checks: []eval.Check{{Trajectory: check}}}}}
-	if err := scheduler.Attach(t.Context(), s, &of, "main"); err != nil || check.Baseline != "main" || len(check.Trajectories) > 0 {
+	if err := scheduler.Attach(t.Context(), s, &of, "", "main"); err != nil || check.Baseline != "main" || len(check.Trajectories) > 0 {
 		t.Errorf("got %+v (error %v), want the baseline without trajectories", check, err)
 	}
 }
