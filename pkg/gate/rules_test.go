@@ -472,9 +472,9 @@ func TestDoubts(t *testing.T) {
 		{"enough for k", 20, 4, hat, "", "", false},
 		{"one case says nothing of others", 1, 5, hat, "can never pass", "it takes", false},
 		{"single repeats cannot disagree", 20, 1, onAgents(eval.MetricDisagreement, "<=", 0.2), "one repeat cannot disagree", "repeats: 2", false},
-		{"too few for a percentile", 10, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "50 trials are too few", "it takes 7", false},
+		{"too few for a percentile", 10, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "no interval of 50 trials", "it takes 7", false},
 		{"enough for a percentile", 20, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "", "", false},
-		{"too few cells for medians", 3, 5, medians, "3 cells are too few", "it takes 5 cells", false},
+		{"too few cells for medians", 3, 5, medians, "no interval of 3 cells", "it takes 5 cells", false},
 		{"a margin that is too narrow", 20, 5, eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.05}, "20 cells × 5 repeats show a drop of 0.12, and the margin is 0.05", "repeats: 30", true},
 		{"a margin that is wide enough", 20, 5, eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.15}, "", "", false},
 	}
