@@ -441,11 +441,19 @@ func TestSuspects(t *testing.T) {
 	head := []eval.CellStats{agent("a", eval.VerdictCounts{Pass: 3}), agent("b", eval.VerdictCounts{Pass: 1, Fail: 2}), agent("c", eval.VerdictCounts{Pass: 2, Fail: 1})}
 	base := armOf("r-base", agent("a", eval.VerdictCounts{Pass: 3}), agent("b", eval.VerdictCounts{Pass: 3}), agent("c", eval.VerdictCounts{Pass: 3}))
 	s, snap := ofCells(head...)
+	if got := Suspects(s, snap, Arms{Base: base, History: base}); len(got) > 0 {
+		t.Errorf("without a rule on regressions: got suspects %v, want none", got)
+	}
+	snap.Gate.Rules = []eval.Rule{{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.05}}
 	if got := Suspects(s, snap, Arms{Base: base, History: base}); len(got) != 1 || got[0] != 1 {
 		t.Errorf("got suspects %v, want the second cell", got)
 	}
 	if got := Suspects(s, snap, Arms{Base: base}); len(got) > 0 {
 		t.Errorf("without a history: got suspects %v, want none", got)
+	}
+	snap.Waivers = []eval.Waiver{{Case: "b", Expires: now.Add(time.Hour)}}
+	if got := Suspects(s, snap, Arms{Base: base, History: base}); len(got) > 0 {
+		t.Errorf("a waived cell: got suspects %v, want none", got)
 	}
 }
 
