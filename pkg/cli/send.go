@@ -10,6 +10,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
+	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -35,6 +36,11 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 	budget, err := sel.ceiling.budget()
 	if err != nil {
 		return err
+	}
+	for _, name := range []string{ask.baseline, loaded.Suite.Gate.Baseline} {
+		if _, file := eval.BaselineFile(name); file {
+			return usage("name a baseline of the farm's store", "a suite that is sent over the API cannot compare with %s, a file", report.Line(name, 200))
+		}
 	}
 	set, err := variables(load.set)
 	if err != nil {

@@ -48,7 +48,8 @@ type Order struct {
 	Budget   eval.Budget `json:"budget,omitzero"`
 	Priority int         `json:"priority,omitempty"`
 	Tenant   string      `json:"tenant,omitempty"`
-	// Baseline whose trajectories are expected where the suite lists no calls.
+	// Baseline of the farm's store: last-green, a name, or the id of a run. The gate
+	// compares with it, and its trajectories are expected where the suite lists no calls.
 	Baseline string    `json:"baseline,omitempty"`
 	Git      *eval.Git `json:"git,omitempty"`
 	// Key is the idempotency key. It travels as a header.
@@ -166,6 +167,9 @@ func (o *Order) check() error {
 		if len(text) > maxName || strings.ContainsFunc(text, unicode.IsControl) {
 			return malformed("a name has more than %d bytes, or control characters", maxName)
 		}
+	}
+	if o.Git != nil && (len(o.Git.Branch) > maxName || strings.ContainsFunc(o.Git.Branch, unicode.IsControl)) {
+		return malformed("git: %.80q is no branch", o.Git.Branch)
 	}
 	if o.Git != nil && !commitRE.MatchString(o.Git.Commit) {
 		return malformed("git: %.80q is no commit", o.Git.Commit)

@@ -83,6 +83,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Runs/Rounds", testRounds},
 		{"Live", testLive},
 		{"Baselines", testBaselines},
+		{"Baselines/RunsInUse", testRunsInUse},
 		{"Schedules/Table", testSchedules},
 		{"Schedules/Fire", testFire},
 		{"Schedules/FireQueued", testFireQueued},
