@@ -176,6 +176,7 @@ type Store interface {
 	Trials
 	Results
 	Baselines
+	Quarantines
 	Schedules
 	Leases
 	Notices

@@ -82,6 +82,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/AtOnce", func(t *testing.T, s store.Store) { ShareCap(t, s) }},
 		{"Live", testLive},
 		{"Baselines", testBaselines},
+		{"Quarantines", testQuarantines},
 		{"Schedules/Table", testSchedules},
 		{"Schedules/Fire", testFire},
 		{"Schedules/FireQueued", testFireQueued},
