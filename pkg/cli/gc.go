@@ -22,7 +22,7 @@ func (c *command) gc() *cobra.Command {
 farm file says, and the blobs that nothing refers to any more. Baselines stay.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			age, err := parseAge(keep)
+			age, err := parseAge("--keep", keep)
 			if err != nil {
 				return err
 			}
@@ -58,8 +58,8 @@ func (c *command) retention() (time.Duration, error) {
 	return time.Duration(*v.(*farmfile.Age)), nil
 }
 
-// parseAge reads a duration that may also be given in days.
-func parseAge(s string) (time.Duration, error) {
+// parseAge reads a flag with a duration that may also be given in days.
+func parseAge(flag, s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
 			return time.Duration(n) * 24 * time.Hour, nil
@@ -67,7 +67,7 @@ func parseAge(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, usage("", "--keep %s: want a time such as 30d or 12h", s)
+		return 0, usage("", "%s %s: want a time such as 30d or 12h", flag, s)
 	}
 	return d, nil
 }

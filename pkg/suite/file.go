@@ -313,6 +313,12 @@ type gateFile struct {
 	Regressions *regressionsFile `yaml:"regressions,omitempty"`
 	// Bound of the 95th percentile of latency, such as "<= baseline * 1.2" or "<= 2s".
 	LatencyP95 string `yaml:"latency_p95,omitempty"`
+	// File of waivers: cases and rules that are out of the gate for a while, each approved by somebody.
+	Waivers string `yaml:"waivers,omitempty"`
+	// File of those whose SSH signatures approve waivers, as ssh-keygen reads it.
+	AllowedSigners string `yaml:"allowed_signers,omitempty"`
+	// Branch on which waivers need no signature, since nobody can put there what others have not seen: main.
+	ProtectedBranch branchName `yaml:"protected_branch,omitempty"`
 }
 
 // Comparison with a baseline.

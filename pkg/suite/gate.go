@@ -75,6 +75,7 @@ func (b *build) agentless() bool {
 func (b *build) gate(g *gateFile) {
 	at := g.Node()
 	out := &b.suite.Gate
+	b.waivers(g)
 	if p := g.PassRate; p != nil {
 		for _, of := range []struct {
 			kind eval.Kind
