@@ -33,7 +33,7 @@ func (f *File) Approve(by Authority, at time.Time) ([]eval.Waiver, []strictyaml.
 	var out []eval.Waiver
 	var problems []strictyaml.Problem
 	for _, w := range f.Waivers {
-		approved, problem := f.approve(w, by, at)
+		approved, problem := f.ApproveOne(w, by, at)
 		if problem != nil {
 			problems = append(problems, *problem)
 			continue
@@ -43,8 +43,9 @@ func (f *File) Approve(by Authority, at time.Time) ([]eval.Waiver, []strictyaml.
 	return out, problems
 }
 
-// approve one waiver, or say why nobody has.
-func (f *File) approve(w Waiver, by Authority, at time.Time) (eval.Waiver, *strictyaml.Problem) {
+// ApproveOne says how a waiver of the file is approved, or why nobody has. One that
+// has expired comes back as it is.
+func (f *File) ApproveOne(w Waiver, by Authority, at time.Time) (eval.Waiver, *strictyaml.Problem) {
 	out := w.Waiver
 	if !at.Before(w.Expires) {
 		return out, nil

@@ -95,6 +95,12 @@ func Parse(name string, data []byte) (*File, []strictyaml.Problem) {
 	return file, problems
 }
 
+// Looks says whether a file is one of waivers and no suite, which has a version.
+func Looks(data []byte) bool {
+	root, _ := strictyaml.Parse("", data)
+	return root.Field("waivers") != nil && root.Field("version") == nil
+}
+
 // Has says whether the file has a waiver of the same suite with the same text.
 func (f *File) Has(suite string, w eval.Waiver) bool {
 	return f.Suite == suite && slices.ContainsFunc(f.Waivers, func(other Waiver) bool {
