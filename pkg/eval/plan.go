@@ -15,6 +15,9 @@ type Cell struct {
 	Variant int `json:"variant"`
 	// Repeats is how many trials the cell gets.
 	Repeats int `json:"repeats"`
+	// Sequential cells get no more repeats than the run needs to decide: Repeats at
+	// most.
+	Sequential bool `json:"sequential,omitempty"`
 	// Hold is what one attempt at a trial of the cell may take at most, as far as its
 	// limits say so.
 	Hold Amount `json:"hold,omitzero"`
@@ -31,9 +34,30 @@ type Cell struct {
 // every cell, then repeat 2 of those that still repeat, so that whatever is
 // finished when a run stops early is balanced. Within a round the cells are
 // shuffled, so that no model or server gets its calls in one burst.
+//
+// In a plan with looks, whatever is not sequential comes with the rounds up to the
+// first look. What a run needs no more when it is decided is therefore the end of its
+// plan, and no ordinal changes its meaning.
 type Plan struct {
 	Seed  uint64 `json:"seed"`
 	Cells []Cell `json:"cells"`
+	// Looks are the rounds after which the run may stop because it is decided, in
+	// order, the last one of the sequential cells included. Empty: there is none.
+	Looks []int `json:"looks,omitempty"`
+}
+
+// Until is the plan of a run that stops after a look; 0 is the whole plan.
+func (p Plan) Until(rounds int) Plan {
+	if rounds == 0 {
+		return p
+	}
+	p.Cells = slices.Clone(p.Cells)
+	for i := range p.Cells {
+		if c := &p.Cells[i]; c.Sequential {
+			c.Repeats = min(c.Repeats, rounds)
+		}
+	}
+	return p
 }
 
 // Trials is the number of trials in the plan.
@@ -59,31 +83,67 @@ func (p Plan) Rounds() int {
 // is not safe for concurrent use.
 type Order struct {
 	plan   Plan
+	rounds []round
 	starts []int // first ordinal of each round, and the total
-	// rounds holds shuffled cells, by round modulo 2: a window of trials in
-	// flight spans the end of one round and the start of the next.
-	rounds [2]shuffled
+	// held has shuffled cells of rounds, by the place of the round modulo 2: a window of
+	// trials in flight spans the end of one round and the start of the next.
+	held [2]shuffled
 }
 
-// shuffled is the order of cells in one round, from 1.
+// A round is one repeat, from 1, of the cells that have it: of all, or of those that
+// are or are not sequential.
+type round struct {
+	repeat int
+	of     whose
+}
+
+type whose int
+
+const (
+	ofAll whose = iota
+	ofFixed
+	ofSequential
+)
+
+// has says whether a cell has a trial in the round.
+func (r round) has(c Cell) bool {
+	return c.Repeats >= r.repeat && (r.of == ofAll || (r.of == ofSequential) == c.Sequential)
+}
+
+// shuffled is the order of cells in one round.
 type shuffled struct {
-	round int
+	place int // of the round, from 1; 0 for none
 	cells []int
 }
 
 // NewOrder prepares a plan for resolving ordinals.
 func NewOrder(p Plan) *Order {
-	starts := []int{0}
-	for r := 1; r <= p.Rounds(); r++ {
+	o := &Order{plan: p, starts: []int{0}}
+	add := func(r round) {
 		n := 0
 		for _, c := range p.Cells {
-			if c.Repeats >= r {
+			if r.has(c) {
 				n++
 			}
 		}
-		starts = append(starts, starts[r-1]+n)
+		if n > 0 {
+			o.rounds = append(o.rounds, r)
+			o.starts = append(o.starts, o.starts[len(o.starts)-1]+n)
+		}
 	}
-	return &Order{plan: p, starts: starts}
+	last, first := p.Rounds(), p.Rounds()
+	if len(p.Looks) > 0 {
+		first = min(p.Looks[0], last)
+	}
+	for r := 1; r <= first; r++ {
+		add(round{r, ofAll})
+	}
+	for _, of := range []whose{ofFixed, ofSequential} {
+		for r := first + 1; r <= last; r++ {
+			add(round{r, of})
+		}
+	}
+	return o
 }
 
 // At gives the index of the cell and the repeat, from 1, of an ordinal.
@@ -96,25 +156,24 @@ func (o *Order) At(ordinal int) (cell, repeat int, err error) {
 	if !found {
 		i--
 	}
-	repeat = i + 1
-	held := &o.rounds[repeat%2]
-	if held.round != repeat {
-		*held = shuffled{repeat, o.shuffle(repeat)}
+	held := &o.held[i%2]
+	if held.place != i+1 {
+		*held = shuffled{i + 1, o.shuffle(o.rounds[i])}
 	}
-	return held.cells[ordinal-o.starts[i]], repeat, nil
+	return held.cells[ordinal-o.starts[i]], o.rounds[i].repeat, nil
 }
 
 // shuffle orders the cells of a round by a hash, which every process computes
 // alike, whatever its version of math/rand.
-func (o *Order) shuffle(round int) []int {
+func (o *Order) shuffle(r round) []int {
 	type keyed struct {
 		cell int
 		key  uint64
 	}
 	var ks []keyed
 	for i, c := range o.plan.Cells {
-		if c.Repeats >= round {
-			ks = append(ks, keyed{i, hash64(o.plan.Seed, "order", fmt.Sprint(round), fmt.Sprint(i))})
+		if r.has(c) {
+			ks = append(ks, keyed{i, hash64(o.plan.Seed, "order", fmt.Sprint(r.repeat), fmt.Sprint(i))})
 		}
 	}
 	slices.SortFunc(ks, func(a, b keyed) int {

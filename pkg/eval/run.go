@@ -17,6 +17,9 @@ type Run struct {
 	// Trials in the plan; Cursor is the first ordinal never dispatched.
 	Trials int `json:"trials"`
 	Cursor int `json:"cursor"`
+	// Rounds is the look after which a run of sequential repeats stopped because it was
+	// decided; Trials is that of the shorter plan from then on. 0: it has not stopped.
+	Rounds int `json:"rounds,omitempty"`
 	// Attempts is how many reported failures of the farm end a trial as an error;
 	// MaxLost is how many lost claims do.
 	Attempts int `json:"attempts"`

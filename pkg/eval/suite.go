@@ -18,6 +18,9 @@ type Suite struct {
 	// CaseRepeats holds the repeats that a case asks for itself, by case id.
 	CaseRepeats map[string]int `json:"case_repeats,omitempty"`
 
+	// Conditions of the operator's own under which all cases run, by name.
+	Conditions map[string]string `json:"conditions,omitempty"`
+
 	// MinRepeats is the fewest repeats from which anything may be claimed about
 	// the choice of tools. Zero means any number.
 	MinRepeats int `json:"min_repeats,omitempty"`
@@ -83,7 +86,29 @@ type Repeats struct {
 	Min  int    `json:"min,omitempty"`
 	Max  int    `json:"max,omitempty"`
 	Fit  string `json:"fit,omitempty"`  // "budget"
-	Stop string `json:"stop,omitempty"` // "decided"
+	Stop string `json:"stop,omitempty"` // StopDecided
+}
+
+// StopDecided ends the repeats of a run when its gate is decided.
+const StopDecided = "decided"
+
+// mostLooks bounds how often a run is looked at before it is decided. More of them
+// save little and make each one stricter.
+const mostLooks = 10
+
+// Looks are the rounds after which a run of such repeats may stop, in order: each one
+// from Min to Max, or at even distances if they are many. Nil unless repeats stop when
+// the run is decided.
+func (r Repeats) Looks() []int {
+	if r.Stop != StopDecided {
+		return nil
+	}
+	step := max(1, (r.Max-r.Min+mostLooks-2)/(mostLooks-1))
+	var looks []int
+	for round := r.Min; round < r.Max; round += step {
+		looks = append(looks, round)
+	}
+	return append(looks, r.Max)
 }
 
 // Validity says when a run is no evidence at all.

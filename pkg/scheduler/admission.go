@@ -44,9 +44,9 @@ type limits struct {
 	asked  time.Time
 }
 
-// look asks the limiter once a second. One that does not answer stands as before: calls
+// states asks the limiter once a second. One that does not answer stands as before: calls
 // wait for it anyway.
-func (s *Scheduler) look(ctx context.Context) []eval.LimitState {
+func (s *Scheduler) states(ctx context.Context) []eval.LimitState {
 	if time.Since(s.limits.asked) < showEvery {
 		return s.limits.states
 	}
@@ -96,7 +96,7 @@ func (s *Scheduler) admit(ctx context.Context, runs []*running) *admission {
 		return a
 	}
 	states := map[pool][]eval.LimitState{}
-	for _, l := range s.look(ctx) {
+	for _, l := range s.states(ctx) {
 		if strings.HasSuffix(l.Key, "/judge") {
 			continue
 		}

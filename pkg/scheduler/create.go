@@ -112,13 +112,20 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
-		Prices: req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
+		Conditions: loaded.Suite.Conditions,
+		Prices:     req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
+	}
+	if req.Schedule != "" && len(snap.Gate.Rules) > 0 && snap.Gate.Alpha == 0 {
+		snap.Gate.Alpha = scheduledAlpha
 	}
 	blobs := slices.Clone(req.BaselineBlobs)
 	for _, c := range loaded.Suite.Cases {
 		b := blob.Pack(eval.Encode(c))
 		blobs = append(blobs, b)
 		snap.Cases = append(snap.Cases, c.Ref(b.SHA256))
+	}
+	if slices.ContainsFunc(matrix.Cells, func(c eval.Cell) bool { return c.Sequential }) {
+		snap.Plan.Looks = loaded.Suite.Repeats.Looks()
 	}
 	holdsOf(snap, loaded.Suite.Cases)
 	if loaded.Suite.Repeats.Fit != "" && req.Selection.Repeats == 0 {
@@ -140,6 +147,10 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 	}
 	return run, snap, append(blobs, header), nil
 }
+
+// scheduledAlpha is the chance of a false alarm that a run of a schedule may have whose
+// gate names none: it adds up over the nights, and nobody waits for the answer.
+const scheduledAlpha = 0.01
 
 func or(n, otherwise int) int {
 	if n > 0 {

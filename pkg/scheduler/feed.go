@@ -193,7 +193,7 @@ func (b *batch) next() (ordinal int, there bool) {
 	case len(b.waiting) > 0:
 		return b.waiting[0].Ordinal, true
 	default:
-		return b.cursor, b.cursor < b.r.run.Trials && b.r.run.Parent == ""
+		return b.cursor, b.cursor < b.r.reach && b.r.run.Parent == ""
 	}
 }
 

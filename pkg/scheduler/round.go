@@ -63,6 +63,9 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 	if err := s.answer(ctx, r); err != nil {
 		return false, err
 	}
+	if err := s.look(ctx, r); err != nil {
+		return false, err
+	}
 	if r.late() {
 		r.short, r.final = eval.ShortOfTime, true
 		if err := s.halt(ctx, r); err != nil {
@@ -123,9 +126,7 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 	if r.run.Parent == "" || r.judged != nil {
 		r.run.Budget = now.Budget // it may have been raised
 	}
-	r.mu.Lock()
-	r.run.Cursor = max(r.run.Cursor, now.Cursor) // another scheduler may have been at it
-	r.mu.Unlock()
+	r.renew(now)
 	if now.Control != r.run.Control {
 		if err := r.queue.Control(ctx, r.run.ID, now.Control); err != nil {
 			return away("pass on control "+string(now.Control), err)

@@ -121,6 +121,9 @@ type running struct {
 	pools [][]pool
 	// choosy says that some trials are not for every worker.
 	choosy bool
+	// reach is the first ordinal that waits for a look: nothing from there on is begun
+	// before. Without a look to come it is that of the run's end.
+	reach int
 	// quota is that of the tenant, while it keeps the run from beginning more; else 0.
 	quota int
 	// short is what the next hold did not fit, and final that it never will.
@@ -304,6 +307,7 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 		return nil, err
 	}
 	r.order = eval.NewOrder(r.snapshot.Plan)
+	r.reach = reach(run, r.snapshot.Plan, run.Cursor)
 	if run.Parent == "" {
 		r.pools = poolsOf(r.snapshot)
 	}

@@ -246,6 +246,11 @@ type Runs interface {
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	// SetControl records what a person wants of a run.
 	SetControl(ctx context.Context, run string, c eval.Control) error
+	// SetRounds ends the plan of a run after a look, because the run is decided: its
+	// Rounds are set, and its Trials are those of the plan until then. A run that has
+	// an end already keeps it; one that has been dispatched beyond, or is done, stays
+	// as it is. A grading is ErrNotFound.
+	SetRounds(ctx context.Context, run string, rounds int) error
 	// SetBudget gives a run other caps. What it has taken already stays taken. A
 	// grading is ErrNotFound: it has the budget of its run.
 	SetBudget(ctx context.Context, run string, b eval.Budget) error

@@ -43,6 +43,9 @@ func (m Matrix) Trials() int { return eval.Plan{Cells: m.Cells}.Trials() }
 func (m Matrix) FewRepeats(s *eval.Suite) string {
 	fewest := s.MinRepeats
 	for _, c := range m.Cells {
+		if c.Sequential {
+			c.Repeats = s.Repeats.Min
+		}
 		fewest = min(fewest, c.Repeats)
 	}
 	if fewest == s.MinRepeats {
@@ -86,7 +89,11 @@ func Expand(s *eval.Suite, sel Selection) (Matrix, error) {
 			if err != nil {
 				return Matrix{}, err
 			}
-			m.Cells = append(m.Cells, eval.Cell{Case: i, Variant: at, Repeats: sel.repeats(c, s), Requires: required})
+			cell := eval.Cell{Case: i, Variant: at, Repeats: sel.repeats(c, s), Requires: required}
+			if sel.sequential(c, s) {
+				cell.Repeats, cell.Sequential = s.Repeats.Max, true
+			}
+			m.Cells = append(m.Cells, cell)
 		}
 	}
 	if n := m.Trials(); n > MaxTrials {

@@ -22,6 +22,7 @@ func (b *build) rules() {
 	if f.Gate != nil {
 		b.gate(f.Gate)
 	}
+	b.undecidable()
 }
 
 // runBudget is what all of a run may take.
@@ -58,9 +59,7 @@ func (b *build) repeats() {
 		if s.Repeats.Fit != "" && s.Budget.MicroUSD == 0 && s.Budget.Tokens == 0 && b.sound(r.Node()) && b.sound(at.Get("budget")) {
 			b.report(r.Node().Place("fit"), "fit: budget needs a budget", "write budget: {usd: …} or budget: {tokens: …}")
 		}
-		if s.Repeats.Stop != "" {
-			b.later(at.Place("repeats"), "repeats between min and max cannot be chosen yet")
-		}
+		b.fewRepeats(r.Node())
 	}
 	if b.agentless() {
 		b.warn(at.Place("repeats"), "the suite has no agent case to repeat", "script and catalog cases run once, unless a case has repeats itself or -n is given")
@@ -70,29 +69,4 @@ func (b *build) repeats() {
 // agentless says whether the suite has cases, and none of an agent.
 func (b *build) agentless() bool {
 	return len(b.suite.Cases) > 0 && !slices.ContainsFunc(b.suite.Cases, func(c eval.Case) bool { return c.Kind == eval.KindAgent })
-}
-
-func (b *build) gate(g *gateFile) {
-	at := g.Node()
-	out := &b.suite.Gate
-	b.waivers(g)
-	if p := g.PassRate; p != nil {
-		for _, of := range []struct {
-			kind eval.Kind
-			rule rule
-		}{{eval.KindScript, p.Script}, {eval.KindCatalog, p.Catalog}, {eval.KindAgent, p.Agent}} {
-			if of.rule.Op != "" {
-				out.Rules = append(out.Rules, eval.Rule{Metric: eval.MetricPassRate, Kind: of.kind, Op: of.rule.Op, Bound: of.rule.Bound})
-			}
-		}
-	}
-	if r := g.Regressions; r != nil {
-		if r.Baseline == "" {
-			b.report(at.Place("regressions"), `missing key "baseline"`, "main, last-green, a run, or file:// and a path")
-		}
-		b.later(at.Place("regressions"), "baselines cannot be compared with yet")
-	}
-	if g.LatencyP95 != "" {
-		b.later(at.Place("latency_p95"), "gates on latency cannot be decided yet")
-	}
 }

@@ -35,6 +35,8 @@ type Loaded struct {
 	Waivers    *waiver.File
 	Signers    *waiver.Signers
 	WaiverPath string
+	// Rules tells where each rule of the gate is written, in their order.
+	Rules []strictyaml.Pos
 	// Files that the suite was read from, sorted.
 	Files []File
 }

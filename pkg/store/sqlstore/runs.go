@@ -16,7 +16,7 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd, notify, idempotency_key, asked`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd, notify, idempotency_key, asked, rounds`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
@@ -25,7 +25,7 @@ func scanRun(row scanner) (eval.Run, error) {
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
 		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant,
-		&r.Schedule, &r.ScheduleMicroUSD, &notify, &r.Key, &r.Asked)
+		&r.Schedule, &r.ScheduleMicroUSD, &notify, &r.Key, &r.Asked, &r.Rounds)
 	if notify != "" {
 		r.Notify = strings.Fields(notify)
 	}
@@ -66,11 +66,11 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 		return errors.New("a schedule's cap cannot be negative")
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
 		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant,
-		r.Schedule, r.ScheduleMicroUSD, strings.Join(r.Notify, " "), r.Key, r.Asked)
+		r.Schedule, r.ScheduleMicroUSD, strings.Join(r.Notify, " "), r.Key, r.Asked, r.Rounds)
 	if err != nil {
 		return err
 	}
@@ -94,13 +94,9 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 	if err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	plain, err := blob.Unpack(header)
+	snap, err := snapshotOf(header)
 	if err != nil {
-		return fmt.Errorf("header: %w", err)
-	}
-	var snap eval.Snapshot
-	if err := json.Unmarshal(plain, &snap); err != nil {
-		return fmt.Errorf("header: %w", err)
+		return err
 	}
 	if err := needBlobs(ctx, tx, r.ID, r.Header); err != nil {
 		return err
@@ -132,6 +128,18 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 		}
 	}
 	return nil
+}
+
+// snapshotOf reads the snapshot in a run's header.
+func snapshotOf(header eval.Blob) (snap eval.Snapshot, err error) {
+	plain, err := blob.Unpack(header)
+	if err == nil {
+		err = json.Unmarshal(plain, &snap)
+	}
+	if err != nil {
+		return snap, fmt.Errorf("header: %w", err)
+	}
+	return snap, nil
 }
 
 // sameRun tells a repeated CreateRun from an id, or a key, that is taken.

@@ -80,6 +80,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/RetryUncounted", testRetryUncounted},
 		{"Ledger/Exhausted", testExhausted},
 		{"Ledger/AtOnce", func(t *testing.T, s store.Store) { ShareCap(t, s) }},
+		{"Runs/Rounds", testRounds},
 		{"Live", testLive},
 		{"Baselines", testBaselines},
 		{"Quarantines", testQuarantines},
