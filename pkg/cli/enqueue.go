@@ -66,6 +66,7 @@ its files. evalfarm watch RUN follows the run.`,
 		},
 	}
 	load.add(cmd)
+	load.addGate(cmd)
 	sel.add(cmd)
 	tell.add(cmd)
 	ask.add(cmd)

@@ -135,7 +135,7 @@ func (c *command) printMemory(name string, m flake.Memory) {
 }
 
 func cellName(id, variant string) string {
-	if variant == "" {
+	if variant == "" || variant == "default" {
 		return id
 	}
 	return id + " [" + variant + "]"

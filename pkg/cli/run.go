@@ -93,6 +93,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	f.add(cmd)
 	addCapabilities(cmd, &f.capabilities)
 	load.add(cmd)
+	load.addGate(cmd)
 	sel.add(cmd)
 	tape.add(cmd)
 	tell.add(cmd)
@@ -157,7 +158,7 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	}
 	request.Git = gitState(ctx, loaded.Dir)
 	c.fewRepeats(&loaded.Suite, request.Selection)
-	return request, nil
+	return request, c.doubts(loaded, request.Selection)
 }
 
 // fewRepeats warns of a run that has fewer repeats than its suite asks for.

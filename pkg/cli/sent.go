@@ -62,6 +62,9 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	if err != nil {
 		return eval.Run{}, err
 	}
+	if err := c.doubts(loaded, request.Selection); err != nil {
+		return eval.Run{}, err
+	}
 	request.Budget, request.Git = d.Budget, d.Git
 	if request.Waivers, err = c.approved(loaded, authorityThere(loaded)); err != nil {
 		return eval.Run{}, err
@@ -120,7 +123,7 @@ func (c *command) unpacked(d httpapi.Delivery) (*suite.Loaded, error) {
 		return nil, err
 	}
 	o := suite.Options{
-		With: d.WithPath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Rules: catalog.Rules(), Profiles: client.Profiles(),
+		With: d.WithPath, Gate: d.GatePath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Rules: catalog.Rules(), Profiles: client.Profiles(),
 		LookupEnv: func(name string) (string, bool) { value, ok := d.Env[name]; return value, ok },
 		Grant:     &suite.Grant{Model: farm.Covers},
 	}

@@ -38,7 +38,7 @@ func JUnit(w io.Writer, s eval.Summary) error {
 			suites[c.Variant] = suite
 			run.Suites = append(run.Suites, suite)
 		}
-		for _, tc := range testCases(s.Suite, c, slices.Contains(s.Tolerated, c.Kind)) {
+		for _, tc := range testCases(s.Suite, c, slices.Contains(s.Tolerated, c.Kind) || c.Exempt != "") {
 			suite.add(tc)
 		}
 	}
@@ -149,8 +149,9 @@ func runProperties(s eval.Summary) []junitProperty {
 	if s.Git != nil {
 		ps = append(ps, junitProperty{"git_commit", s.Git.Commit})
 	}
+	ps = append(ps, ruleProperties(s)...)
 	for i := range ps {
-		ps[i].Value = clean(ps[i].Value)
+		ps[i].Name, ps[i].Value = clean(ps[i].Name), clean(ps[i].Value)
 	}
 	return ps
 }
@@ -171,8 +172,16 @@ func testCases(suite string, c eval.CellStats, tolerated bool) []junitCase {
 	list := untolerated(suite, c)
 	for i := range list {
 		if tc := &list[i]; tolerated && tc.Failure != nil {
-			tc.Failure.Message = "does not fail the run: " + tc.Failure.Message
+			why := "does not fail the run: "
+			if c.Exempt != "" {
+				why = clean(c.Exempt) + ": "
+			}
+			tc.Failure.Message = why + tc.Failure.Message
 			tc.Failure, tc.Skipped = nil, tc.Failure
+		}
+		if tc := &list[i]; c.Exempt != "" && tc.Error != nil {
+			tc.Error.Message = clean(c.Exempt) + ": " + tc.Error.Message
+			tc.Error, tc.Skipped = nil, tc.Error
 		}
 	}
 	return list

@@ -18,6 +18,8 @@ type Options struct {
 	Color bool
 	// Full shows values uncut, and answers byte for byte.
 	Full bool
+	// Explain says of each rule how it was decided.
+	Explain bool
 	// Next are commands that are worth a try after this.
 	Next []string
 }

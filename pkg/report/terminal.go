@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/stats"
@@ -31,6 +30,8 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.headline(s)
 	p.rates(s)
 	p.money(s)
+	p.rules(s)
+	p.exemptions(s)
 	p.cells(s)
 	p.groups(s)
 	p.labels(s.Labels)
@@ -51,7 +52,7 @@ func Verdict(w io.Writer, s eval.Summary, o Options) error {
 // headline is the line that stands when everything else has scrolled away.
 func (p *page) headline(s eval.Summary) {
 	parts := []part{
-		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(strings.ToUpper(string(s.Verdict))),
+		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(verdictWords(s)),
 		text("  " + s.Suite + "  "), styled(dim, s.Run),
 	}
 	if !s.Finished.IsZero() {
