@@ -140,11 +140,10 @@ func (s *signer) options(text string) error {
 		}
 		text = text[len(name):]
 		if after, ok := strings.CutPrefix(text, `="`); ok {
-			i := strings.IndexByte(after, '"')
-			if i < 0 {
+			var closed bool
+			if value, text, closed = strings.Cut(after, `"`); !closed {
 				return fmt.Errorf("option %s has no closing quote", strictyaml.Quote(name))
 			}
-			value, text = after[:i], after[i+1:]
 		}
 		if text != "" && text[0] != ',' {
 			return fmt.Errorf("option %s wants its value in quotes", strictyaml.Quote(name))
@@ -215,23 +214,23 @@ func (s *Signers) Verify(principal, message, armored string, at time.Time) (stri
 	if err := sig.verify(message); err != nil {
 		return "", fmt.Errorf("the signature does not hold: %w", err)
 	}
-	print := ssh.FingerprintSHA256(sig.key)
-	why := fmt.Errorf("the key %s is no allowed signer", print)
+	shown := ssh.FingerprintSHA256(sig.key)
+	why := fmt.Errorf("the key %s is no allowed signer", shown)
 	for _, line := range s.lines {
 		if !bytes.Equal(line.key.Marshal(), sig.key.Marshal()) {
 			continue
 		}
 		switch {
 		case !matchList(principal, line.principals):
-			why = fmt.Errorf("the key %s is not one of %s", print, strictyaml.Quote(principal))
+			why = fmt.Errorf("the key %s is not one of %s", shown, strictyaml.Quote(principal))
 		case line.namespaces != "" && !matchList(Namespace, line.namespaces):
-			why = fmt.Errorf("the key %s may not sign for %s", print, Namespace)
+			why = fmt.Errorf("the key %s may not sign for %s", shown, Namespace)
 		case !line.after.IsZero() && at.Before(line.after):
-			why = fmt.Errorf("the key %s is not valid before %s", print, line.after.Format(time.RFC3339))
+			why = fmt.Errorf("the key %s is not valid before %s", shown, line.after.Format(time.RFC3339))
 		case !line.before.IsZero() && at.After(line.before):
-			why = fmt.Errorf("the key %s is not valid after %s", print, line.before.Format(time.RFC3339))
+			why = fmt.Errorf("the key %s is not valid after %s", shown, line.before.Format(time.RFC3339))
 		default:
-			return fmt.Sprintf("signed by %s %s", sig.key.Type(), print), nil
+			return fmt.Sprintf("signed by %s %s", sig.key.Type(), shown), nil
 		}
 	}
 	return "", why
