@@ -83,7 +83,7 @@ func protected(ctx context.Context, file, name string) (*waiver.Branch, string) 
 		return nil, fmt.Sprintf("the file on branch %s cannot be read", name)
 	}
 	branch.File = there
-	touched, ok := git("log", "-1", "--format=%h%x00%an <%ae>", ref, "--", "./"+base)
+	touched, _ := git("log", "-1", "--format=%h%x00%an <%ae>", ref, "--", "./"+base)
 	if branch.Commit, branch.Author, ok = strings.Cut(strings.TrimSpace(touched), "\x00"); !ok {
 		return nil, fmt.Sprintf("git does not say who touched the file on branch %s", name)
 	}

@@ -70,7 +70,7 @@ protected.`,
 	flags.StringVar(&f.within, "within", "", "only those that expire within this `TIME`, such as 14d, or do not hold")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON document")
 	flags.StringVar(&f.signers, "allowed-signers", "", "the `FILE` of those who may sign, for a file of waivers")
-	f.loading.add(cmd)
+	f.add(cmd)
 	cmd.AddCommand(c.waiverText(), c.waiverSign())
 	return cmd
 }
@@ -96,7 +96,7 @@ func (c *command) waiverText() *cobra.Command {
 			return nil
 		},
 	}
-	f.loading.add(cmd)
+	f.add(cmd)
 	return cmd
 }
 
@@ -133,7 +133,7 @@ key, or the public one of a key that ssh-agent has.`,
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "the `FILE` of the SSH key to sign with")
-	f.loading.add(cmd)
+	f.add(cmd)
 	return cmd
 }
 
