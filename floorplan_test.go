@@ -20,7 +20,7 @@ var floors = []string{
 	// Ground: what things are, and leaves that know nothing of us.
 	"pkg/eval pkg/stats pkg/strictyaml pkg/schema pkg/vars pkg/redact pkg/sensitive pkg/bm25 pkg/schedule internal/commandtest internal/freeport",
 	// First: contracts and pure rules.
-	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
+	"pkg/match pkg/waiver pkg/flake pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.
 	"pkg/similar pkg/compare pkg/meter pkg/container pkg/store/sqlstore",
 	// Third: adapters, each alone with its dependency, and engines.
@@ -65,6 +65,7 @@ var rooms = map[string]string{
 	"github.com/spf13/cobra":                     "pkg/cli",
 	"charm.land/":                                "pkg/cli",
 	"golang.org/x/term":                          "pkg/cli",
+	"golang.org/x/crypto/":                       "pkg/waiver",
 	"gonum.org/v1/gonum":                         "pkg/stats",
 	"github.com/rogpeppe/go-internal/testscript": "pkg/cli",
 }

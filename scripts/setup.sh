@@ -29,6 +29,7 @@ for what in "${@:-test}"; do
 		# Its package may start a server of its own: the tests do not use that.
 		need initdb postgresql "the PostgreSQL store's tests run on a real server"
 		need python3 python3 "docs/operations.md has a receiver of webhooks written in Python"
+		need ssh-keygen openssh-client "waivers are signed with it, and our verification is held to its own"
 		if [[ -f $servers/package.json ]]; then
 			need node nodejs "$servers holds MCP servers written for Node.js"
 			need npm npm "it installs $servers"

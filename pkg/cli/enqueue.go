@@ -46,6 +46,9 @@ its files. evalfarm watch RUN follows the run.`,
 			}
 			ask.put(&request, sel.seed)
 			return c.withStore(ctx, func(s store.Store) error {
+				if err := scheduler.Quarantine(ctx, s, &request); err != nil {
+					return err
+				}
 				if err := c.attach(ctx, s, &request, ask.baseline, true); err != nil {
 					return err
 				}

@@ -24,7 +24,7 @@ baselines, runs that one which is not done compares with, the last green run of 
 suite, and that of each branch on which the suite was run in the 90 days before.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			age, err := parseAge(keep)
+			age, err := parseAge("--keep", keep)
 			if err != nil {
 				return err
 			}
@@ -60,8 +60,8 @@ func (c *command) retention() (time.Duration, error) {
 	return time.Duration(*v.(*farmfile.Age)), nil
 }
 
-// parseAge reads a duration that may also be given in days.
-func parseAge(s string) (time.Duration, error) {
+// parseAge reads a flag with a duration that may also be given in days.
+func parseAge(flag, s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
 			return time.Duration(n) * 24 * time.Hour, nil
@@ -69,7 +69,7 @@ func parseAge(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, usage("", "--keep %s: want a time such as 30d or 12h", s)
+		return 0, usage("", "%s %s: want a time such as 30d or 12h", flag, s)
 	}
 	return d, nil
 }

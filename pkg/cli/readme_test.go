@@ -18,7 +18,7 @@ var fence = regexp.MustCompile("(?ms)^```(sh|yaml)\n(.*?)^```$")
 // name in a first comment, and wants none to fail.
 func TestDocsCommands(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"README.md", "docs/suite.md", "docs/baselines.md"} {
+	for _, page := range []string{"README.md", "docs/suite.md", "docs/baselines.md", "docs/waivers.md", "docs/flakiness.md"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", page))
 			if err != nil {

@@ -64,6 +64,9 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				return err
 			}
 			defer s.Close()
+			if err := scheduler.Quarantine(ctx, s, &request); err != nil {
+				return err
+			}
 			if err := c.attach(ctx, s, &request, baseline, true); err != nil {
 				return err
 			}
@@ -137,6 +140,9 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	}
 	request, err := c.request(loaded, sel)
 	if err != nil {
+		return request, err
+	}
+	if request.Waivers, err = c.approvedHere(ctx, loaded, arg); err != nil {
 		return request, err
 	}
 	request.Git = gitState(ctx, loaded.Dir)

@@ -180,6 +180,9 @@ func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, reques
 		runs = append(runs, run)
 	}
 	for _, req := range requests {
+		if err := scheduler.Quarantine(ctx, s, &req); err != nil {
+			return nil, err
+		}
 		if err := c.attach(ctx, s, &req, f.baseline, true); err != nil {
 			return nil, err
 		}

@@ -25,6 +25,9 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 	if err := c.executable(loaded); err != nil {
 		return err
 	}
+	if _, err := c.approved(loaded, authorityThere(loaded)); err != nil {
+		return err
+	}
 	selection, err := sel.selection(loaded.Suite)
 	if err != nil {
 		return err

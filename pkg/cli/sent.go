@@ -66,7 +66,13 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 		return eval.Run{}, err
 	}
 	request.Budget, request.Git = d.Budget, d.Git
+	if request.Waivers, err = c.approved(loaded, authorityThere(loaded)); err != nil {
+		return eval.Run{}, err
+	}
 	ask.put(&request, d.Seed)
+	if err := scheduler.Quarantine(ctx, s, &request); err != nil {
+		return eval.Run{}, err
+	}
 	if err := c.attach(ctx, baselinesFor(s, d.Bound), &request, d.Baseline, false); err != nil {
 		return eval.Run{}, err
 	}

@@ -32,6 +32,7 @@ func traveling() map[string][]string {
 		"cancel": everywhere, "pause": everywhere, "resume": slices.Concat(everywhere, show, []string{"watch"}),
 		"retry":   slices.Concat(everywhere, show, []string{"watch", "only", "budget-usd", "budget-tokens", "budget-time"}),
 		"runs":    slices.Concat(everywhere, []string{"suite", "unfinished", "limit", "json"}),
+		"flaky":   slices.Concat(everywhere, []string{"last", "json", "suite", "variant", "until", "reason", "by"}),
 		"report":  slices.Concat(everywhere, []string{"output", "json"}),
 		"compare": slices.Concat(everywhere, []string{"axis", "show", "strict", "gate", "full", "margin", "tolerance", "alpha", "json"}),
 		"show":    slices.Concat(everywhere, []string{"variant", "full", "frames", "raw", "json"}),

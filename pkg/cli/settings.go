@@ -114,7 +114,7 @@ func (c *command) settle(cmd *cobra.Command) error {
 // workers.
 func aloof(cmd *cobra.Command) bool {
 	return slices.Contains([]string{
-		"demo", "stub", "validate", "schema", "suites", "version", "exit-codes", "config", "doctor", "health", "token", "help", "completion",
+		"demo", "stub", "validate", "waivers", "schema", "suites", "version", "exit-codes", "config", "doctor", "health", "token", "help", "completion",
 		guardName, cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd,
 	}, top(cmd).Name()) || cmd == cmd.Root()
 }

@@ -30,6 +30,9 @@ also print the cells: each case with the variants and repeats that it runs in.`,
 			bad := 0
 			for _, arg := range args {
 				loaded, err := c.load(arg, load)
+				if err == nil {
+					_, err = c.approvedHere(cmd.Context(), loaded, arg)
+				}
 				if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
 					fmt.Fprint(c.env.Stderr, problems.Error())
 					bad++

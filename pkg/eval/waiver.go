@@ -1,6 +1,9 @@
 package eval
 
-import "time"
+import (
+	"path"
+	"time"
+)
 
 // A Waiver takes a case, or a rule of the gate, out of the gate until it expires. The
 // case is still run, and counted in every rate.
@@ -20,6 +23,18 @@ type Waiver struct {
 	At string `json:"at,omitempty"`
 }
 
+// Covers says whether a waiver is about a case: its id, or one of the parts that the
+// id begins with, is what [path.Match] finds for Case, so that "order/*" also covers
+// "order/rejects/1", as --case does. A waiver of a rule covers none.
+func (w Waiver) Covers(id string) bool {
+	for p := id; p != "." && p != "/"; p = path.Dir(p) {
+		if ok, err := path.Match(w.Case, p); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // A Quarantine takes a flaky case out of the gate until it expires. It is still run,
 // and shown.
 type Quarantine struct {
@@ -31,6 +46,11 @@ type Quarantine struct {
 	By      string    `json:"by,omitempty"`
 	Made    time.Time `json:"made"`
 	Expires time.Time `json:"expires"`
+}
+
+// Covers says whether a quarantine is about a cell.
+func (q Quarantine) Covers(id, variant string) bool {
+	return q.Case == id && (q.Variant == "" || q.Variant == variant)
 }
 
 // An Exemption is what a waiver or a quarantine did in a run.

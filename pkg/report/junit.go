@@ -172,8 +172,16 @@ func testCases(suite string, c eval.CellStats, tolerated bool) []junitCase {
 	list := untolerated(suite, c)
 	for i := range list {
 		if tc := &list[i]; tolerated && tc.Failure != nil {
-			tc.Failure.Message = "does not fail the run: " + tc.Failure.Message
+			why := "does not fail the run: "
+			if c.Exempt != "" {
+				why = clean(c.Exempt) + ": "
+			}
+			tc.Failure.Message = why + tc.Failure.Message
 			tc.Failure, tc.Skipped = nil, tc.Failure
+		}
+		if tc := &list[i]; c.Exempt != "" && tc.Error != nil {
+			tc.Error.Message = clean(c.Exempt) + ": " + tc.Error.Message
+			tc.Error, tc.Skipped = nil, tc.Error
 		}
 	}
 	return list

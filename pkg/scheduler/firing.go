@@ -75,6 +75,9 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 	if err != nil {
 		return eval.Run{}, err
 	}
+	if err := Quarantine(ctx, tr.store, &req); err != nil {
+		return eval.Run{}, err
+	}
 	if err := Against(ctx, tr.store, &req, s.Baseline, true); err != nil {
 		return eval.Run{}, err
 	}

@@ -16,6 +16,7 @@ import (
 type TimetableStore interface {
 	store.Schedules
 	BaselineSource
+	QuarantineSource
 	ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error)
 }
 

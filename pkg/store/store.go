@@ -183,6 +183,7 @@ type Store interface {
 	Trials
 	Results
 	Baselines
+	Quarantines
 	Schedules
 	Leases
 	Notices

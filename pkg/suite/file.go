@@ -330,6 +330,12 @@ type gateFile struct {
 	Tags map[string]scopeFile `yaml:"tags,omitempty"`
 	// Rules on variants, by AXIS=VALUE, or several of them with commas between.
 	Variants map[string]scopeFile `yaml:"variants,omitempty"`
+	// File of waivers: cases and rules that are out of the gate for a while, each approved by somebody.
+	Waivers string `yaml:"waivers,omitempty"`
+	// File of those whose SSH signatures approve waivers, as ssh-keygen reads it.
+	AllowedSigners string `yaml:"allowed_signers,omitempty"`
+	// Branch on which waivers need no signature, since nobody can put there what others have not seen: main.
+	ProtectedBranch branchName `yaml:"protected_branch,omitempty"`
 }
 
 // Comparison with a baseline.

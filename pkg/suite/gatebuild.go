@@ -14,6 +14,7 @@ import (
 func (b *build) gate(g *gateFile) {
 	at := g.Node()
 	out := &b.suite.Gate
+	b.waivers(g)
 	out.Alpha, out.Baseline, out.IfMissing, out.Strict, out.Per = float64(g.Alpha), g.Baseline, eval.IfMissing(g.IfMissing), g.Strict, g.Per
 	if g.Per != "" && !slices.ContainsFunc(b.suite.Axes, func(a eval.Axis) bool { return a.Name == g.Per }) {
 		b.unknownName(at.Place("per"), "axis", g.Per, b.axisNames())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
+	"github.com/evalfarm/evalfarm/pkg/waiver"
 )
 
 // Loaded is a suite that can be run, unless Unsupported says otherwise.
@@ -29,6 +30,11 @@ type Loaded struct {
 	Skipped int
 	// Positions tells by id where each case is written.
 	Positions map[string]strictyaml.Pos
+	// Waivers that its gate names, which nobody has approved yet, and who may sign
+	// them; nil for none. WaiverPath is where the file is.
+	Waivers    *waiver.File
+	Signers    *waiver.Signers
+	WaiverPath string
 	// Rules tells where each rule of the gate is written, in their order.
 	Rules []strictyaml.Pos
 	// Files that the suite was read from, sorted.

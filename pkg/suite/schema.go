@@ -183,6 +183,8 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: imagePattern})
 	case reflect.TypeFor[networkName]():
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: networkPattern})
+	case reflect.TypeFor[branchName]():
+		return orExpression(&jsonschema.Schema{Type: "string", Pattern: branchPattern})
 	case reflect.TypeFor[memorySize]():
 		return orExpression(&jsonschema.Schema{Type: "string", Pattern: memoryPattern})
 	case reflect.TypeFor[containerUser]():

@@ -85,6 +85,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Live", testLive},
 		{"Baselines", testBaselines},
 		{"Baselines/RunsInUse", testRunsInUse},
+		{"Quarantines", testQuarantines},
 		{"Schedules/Table", testSchedules},
 		{"Schedules/Fire", testFire},
 		{"Schedules/FireQueued", testFireQueued},
