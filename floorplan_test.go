@@ -22,7 +22,7 @@ var floors = []string{
 	// First: contracts and pure rules.
 	"pkg/match pkg/blob pkg/jobs pkg/store pkg/broker pkg/answer pkg/mcp/wire internal/enginetest pkg/telemetry pkg/llm pkg/limit pkg/price",
 	// Second: rules built on rules.
-	"pkg/similar pkg/meter pkg/container pkg/store/sqlstore",
+	"pkg/similar pkg/compare pkg/meter pkg/container pkg/store/sqlstore",
 	// Third: adapters, each alone with its dependency, and engines.
 	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/blob/fileblob pkg/blob/s3blob pkg/blob/blobtest pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +

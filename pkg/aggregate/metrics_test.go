@@ -132,7 +132,7 @@ func TestCauses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate.Decide(&s, snap)
+	gate.Decide(&s, snap, gate.Arms{})
 	want := "agent: 3 of 4 ended in an error (0.75, at most 0.05 allowed): model_quota 2, replay_miss 1"
 	if s.Reasons[0] != want {
 		t.Errorf("got %q, want %q", s.Reasons[0], want)

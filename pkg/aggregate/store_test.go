@@ -93,7 +93,7 @@ func TestThroughARealStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gate.Decide(&s, snap)
+		gate.Decide(&s, snap, gate.Arms{})
 		fingerprint, err := Fingerprint(snap, each)
 		if err != nil {
 			t.Fatal(err)

@@ -250,7 +250,7 @@ func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gate.Decide(&s, snap)
+			gate.Decide(&s, snap, gate.Arms{})
 			raw, err := json.Marshal(s)
 			if err != nil {
 				t.Fatal(err)

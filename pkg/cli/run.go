@@ -284,12 +284,16 @@ func caseNames(s eval.Suite) string {
 	return strings.Join(ids, ", ")
 }
 
-// gitState asks git for the commit of a folder; nil if there is none.
+// gitState asks git for the commit and the branch of a folder; nil if there is none.
 func gitState(ctx context.Context, dir string) *eval.Git {
 	commit, err := exec.CommandContext(ctx, "git", "-C", dir, "rev-parse", "HEAD").Output()
 	if err != nil {
 		return nil
 	}
 	status, err := exec.CommandContext(ctx, "git", "-C", dir, "status", "--porcelain", "--untracked-files=no").Output()
-	return &eval.Git{Commit: strings.TrimSpace(string(commit)), Dirty: err != nil || len(status) > 0}
+	// Fails where no branch is checked out.
+	branch, _ := exec.CommandContext(ctx, "git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output()
+	return &eval.Git{
+		Commit: strings.TrimSpace(string(commit)), Branch: strings.TrimSpace(string(branch)), Dirty: err != nil || len(status) > 0,
+	}
 }

@@ -53,7 +53,8 @@ type ArmCell struct {
 	// trials cost on average, null if nobody knows.
 	MedianMS float64  `json:"median_ms,omitempty"`
 	MicroUSD *float64 `json:"microusd,omitempty"`
-	// Conditions must be equal in both arms for the cell to be compared, by name.
+	// Conditions under which it was measured, by name. Where they differ the cell is
+	// excluded from a comparison, or it is told.
 	Conditions map[string]string `json:"conditions"`
 }
 

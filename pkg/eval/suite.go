@@ -18,6 +18,9 @@ type Suite struct {
 	// CaseRepeats holds the repeats that a case asks for itself, by case id.
 	CaseRepeats map[string]int `json:"case_repeats,omitempty"`
 
+	// Conditions of the operator's own under which all cases run, by name.
+	Conditions map[string]string `json:"conditions,omitempty"`
+
 	// MinRepeats is the fewest repeats from which anything may be claimed about
 	// the choice of tools. Zero means any number.
 	MinRepeats int `json:"min_repeats,omitempty"`

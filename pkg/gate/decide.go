@@ -19,7 +19,7 @@ import (
 // nothing. More errors among them than validity allows are [eval.ExitInfra].
 //
 // An interrupt by a signal is not decided here: the process that got it knows.
-func Decide(s *eval.Summary, snap eval.Snapshot) {
+func Decide(s *eval.Summary, snap eval.Snapshot, arms Arms) {
 	var failed, broken, open, notes []string
 	s.Tolerated = nil
 	for _, kind := range []eval.Kind{eval.KindScript, eval.KindCatalog} {

@@ -141,7 +141,7 @@ func TestDecide(t *testing.T) {
 				}
 			}
 			s.Trials = s.Counts.Total()
-			Decide(&s, eval.Snapshot{Gate: tt.gate})
+			Decide(&s, eval.Snapshot{Gate: tt.gate}, Arms{})
 			if s.Verdict != tt.verdict || s.ExitCode != int(tt.code) {
 				t.Errorf("got verdict %s and exit code %d, want %s and %d (reasons %q)", s.Verdict, s.ExitCode, tt.verdict, tt.code, s.Reasons)
 			}

@@ -65,7 +65,7 @@ func (f *farm) document(tb testing.TB) Document {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	gate.Decide(&s, f.snap)
+	gate.Decide(&s, f.snap, gate.Arms{})
 	return Document{Summary: s, Snapshot: f.snap, Each: each}
 }
 

@@ -112,7 +112,8 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
-		Prices: req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
+		Conditions: loaded.Suite.Conditions,
+		Prices:     req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
 	}
 	blobs := slices.Clone(req.BaselineBlobs)
 	for _, c := range loaded.Suite.Cases {

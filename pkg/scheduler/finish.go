@@ -42,7 +42,6 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 // An Ender is what ending a run needs of the store.
 type Ender interface {
 	Source
-	blob.Store
 	Run(ctx context.Context, id string) (eval.Run, error)
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...store.Notice) error
@@ -136,6 +135,7 @@ func regrade(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval
 
 // A Source is what a summary is made from.
 type Source interface {
+	blob.Store
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }
@@ -149,7 +149,11 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	if summary.Fingerprint, err = aggregate.Fingerprint(snap, each); err != nil {
 		return eval.Summary{}, err
 	}
-	gate.Decide(&summary, snap)
+	arms, err := Arms(ctx, s, snap)
+	if err != nil {
+		return eval.Summary{}, err
+	}
+	gate.Decide(&summary, snap, arms)
 	return summary, nil
 }
 
@@ -169,12 +173,29 @@ func numbers(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (e
 	return summary, nil
 }
 
+// Arms loads what the gate of a run compares with: the arms that its snapshot names.
+func Arms(ctx context.Context, s blob.Store, snap eval.Snapshot) (gate.Arms, error) {
+	var arms gate.Arms
+	if snap.Baseline == nil {
+		return arms, nil
+	}
+	for _, of := range []struct {
+		blob string
+		arm  **eval.Arm
+	}{{snap.Baseline.Arm, &arms.Base}, {snap.Baseline.History, &arms.History}} {
+		if of.blob == "" {
+			continue
+		}
+		*of.arm = new(eval.Arm)
+		if err := blob.LoadJSON(ctx, s, of.blob, *of.arm); err != nil {
+			return arms, fmt.Errorf("load baseline %s: %w", snap.Baseline.Name, err)
+		}
+	}
+	return arms, nil
+}
+
 // Summarize makes the summary of a run as it stands now, done or not.
-func Summarize(ctx context.Context, s interface {
-	Source
-	blob.Store
-}, run eval.Run,
-) (eval.Summary, error) {
+func Summarize(ctx context.Context, s Source, run eval.Run) (eval.Summary, error) {
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
 		return eval.Summary{}, fmt.Errorf("load snapshot of run %s: %w", run.ID, err)

@@ -108,7 +108,11 @@ func (s *Scheduler) decided(ctx context.Context, r *running, round int) (bool, e
 	if err != nil {
 		return false, err
 	}
-	return gate.Decided(summary, r.snapshot, gate.Arms{}, round), nil
+	arms, err := Arms(ctx, s.store, r.snapshot)
+	if err != nil {
+		return false, err
+	}
+	return gate.Decided(summary, r.snapshot, arms, round), nil
 }
 
 // sequential says how far a run went whose repeats end when it is decided; nil for any

@@ -42,6 +42,7 @@ func (b *build) run() {
 	}
 	s.Description = b.file.Description
 	s.MinRepeats, s.Controlled, s.Metrics, s.Oracle = b.fixture.MinRepeats, b.fixture.Controlled, b.fixture.Metrics, b.fixture.Oracle
+	b.ownConditions()
 	b.vars, b.axisSets = b.values(b.file.Vars), map[string]bool{}
 	b.servers()
 	b.models()

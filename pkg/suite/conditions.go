@@ -58,6 +58,9 @@ func (l *loader) conditions(root, below *strictyaml.Node) *strictyaml.Node {
 		))
 	}
 	out := mapOf(root.Pos, versionAt(root.Pos), entry{"axes", l.loadings(root, f.Conditions)}, entry{"cases", cases})
+	if f.Revision != nil {
+		out.Fields = append(out.Fields, mapOf(f.Revision.Pos, entry{"conditions", mapOf(f.Revision.Pos, entry{"fixture", f.Revision})}).Fields...)
+	}
 	if pos := root.Place("minimum_trials_per_condition"); f.MinimumTrials > 0 && below.Get("repeats") == nil {
 		repeats := scalarAt(pos, strictyaml.Number, strconv.Itoa(int(f.MinimumTrials)))
 		out.Fields = append(out.Fields, mapOf(pos, entry{"repeats", repeats}).Fields...)

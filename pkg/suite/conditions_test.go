@@ -40,6 +40,7 @@ func TestConditions(t *testing.T) {
 			{ID: "research", Kind: eval.KindAgent, Server: "default", Model: "m", Prompt: "Look at {{{{this}}.", Checks: checks},
 			{ID: "compare", Kind: eval.KindAgent, Server: "default", Model: "m", Prompt: "Compare.", Checks: checks},
 		},
+		Conditions: map[string]string{"fixture": "r1"},
 		MinRepeats: 3,
 		Controlled: []string{"model", "token_budgets"},
 		Metrics:    []string{"latency_ms", "invalid_calls"},

@@ -37,6 +37,8 @@ type suiteFile struct {
 	Repeats *repeatsFile `yaml:"repeats,omitempty"`
 	// Capabilities, such as gpu, that a worker must have for every case.
 	Requires []Capability `yaml:"requires,omitempty"`
+	// What the farm cannot see and runs that are compared must have in common, by name: the revision of a fixture, permissions.
+	Conditions map[string]string `yaml:"conditions,omitempty"`
 	// Bounds of every trial; a case can set its own.
 	Limits *limitsFile `yaml:"limits,omitempty"`
 	// Bounds of the whole run.
