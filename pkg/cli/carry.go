@@ -153,6 +153,9 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 		observer.Stored = cancelAtFail(ctx, s, run, observer.Stored)
 	}
 	summary, err := app.Carry(ctx, conf, s, run.ID, observer)
+	if err == nil {
+		watch.ended(summary)
+	}
 	watch.stop()
 	if errors.Is(err, app.ErrStopped) {
 		saved := fmt.Sprintf("%d of %d trials are", watch.done(), run.Trials)

@@ -181,6 +181,7 @@ func (w *watching) look(ctx context.Context, s reader, run string) {
 		}
 		w.mu.Lock()
 		w.doing, w.limits, w.paused, w.waits = says, limits, paused, waits(live)
+		w.planned(of)
 		if w.afar {
 			w.running = running
 		}
@@ -188,6 +189,10 @@ func (w *watching) look(ctx context.Context, s reader, run string) {
 		w.mu.Unlock()
 	}
 }
+
+// planned follows how many trials the run has: fewer, once it is decided. The caller
+// holds the mutex.
+func (w *watching) planned(of eval.Run) { w.total = min(w.total, of.Trials) }
 
 func (w *watching) status() Status {
 	w.mu.Lock()
@@ -207,6 +212,13 @@ func (w *watching) status() Status {
 }
 
 func (w *watching) done() int { return w.status().Done }
+
+// ended tells what the run came to, before the progress stops.
+func (w *watching) ended(s eval.Summary) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.total = min(w.total, s.Trials)
+}
 
 func (w *watching) stop() {
 	w.unhook()

@@ -29,6 +29,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p := newPage(o)
 	p.headline(s)
 	p.rates(s)
+	p.rounds(s)
 	p.money(s)
 	p.cells(s)
 	p.labels(s.Labels)
