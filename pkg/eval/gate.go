@@ -76,6 +76,30 @@ type Rule struct {
 	Alpha  float64 `json:"alpha,omitempty"`
 }
 
+// ByChance says whether chance could make the rule fail a run in which nothing is
+// wrong: the error that a gate may have is shared by such rules. The others decide by a
+// number as it is, or by a percentile, whose interval has a level of its own.
+func (r Rule) ByChance() bool {
+	switch r.Metric {
+	case MetricPassRate, MetricPassHatK, MetricDisagreement, MetricRegressions:
+		return !r.Observed
+	case MetricLatencyP50, MetricCost:
+		return r.Relative && r.Tool == ""
+	case MetricUnjudged, MetricLatencyP95, MetricLatencyP99, MetricCatalog, MetricJudgeAgreement:
+	}
+	return false
+}
+
+// OfLatency says whether the rule is about a percentile of latency.
+func (r Rule) OfLatency() bool {
+	return r.Metric == MetricLatencyP50 || r.Metric == MetricLatencyP95 || r.Metric == MetricLatencyP99
+}
+
+// Compares says whether the rule needs a baseline.
+func (r Rule) Compares() bool {
+	return r.Metric == MetricRegressions || r.Relative || r.Metric == MetricCatalog && r.Fingerprint == ""
+}
+
 // A Confirm says how cases that look worse than the baseline are tried again, before
 // they count as regressions.
 type Confirm struct {

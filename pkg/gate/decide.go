@@ -3,11 +3,14 @@ package gate
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
-// Decide sets the verdict of a run, its exit code and the reasons for it.
+// Decide sets the verdict of a run, its exit code and the reasons for it, what each
+// rule came to, and what waivers and quarantines did.
 //
 // Script and catalog cases must all pass. A fail is [eval.ExitGateFailed], an
 // error [eval.ExitInfra], an unjudged or unfinished trial
@@ -15,43 +18,19 @@ import (
 // pass_rate rule for the kind loosens this for fails: they are accepted while
 // the observed share of passes satisfies the rule.
 //
-// Agent cases are decided by a pass_rate of their own; without one they fail
-// nothing. More errors among them than validity allows are [eval.ExitInfra].
+// Agent cases are decided by the rules of the gate; without one about them they fail
+// nothing. More errors among them than validity allows are [eval.ExitInfra], which
+// comes before a rule that fails, and a rule that fails before one that is open.
 //
 // An interrupt by a signal is not decided here: the process that got it knows.
 func Decide(s *eval.Summary, snap eval.Snapshot, arms Arms) {
-	var failed, broken, open, notes []string
-	s.Tolerated = nil
-	for _, kind := range []eval.Kind{eval.KindScript, eval.KindCatalog} {
-		c := s.Kinds[kind].Counts
-		if c.Fail > 0 {
-			said := fmt.Sprintf("%s: %d of %d failed", kind, c.Fail, c.Total())
-			rule, loose := passRate(snap.Gate, kind)
-			switch share := float64(c.Pass) / float64(c.Pass+c.Fail); {
-			case !loose:
-				failed = append(failed, said)
-			case holds(share, rule):
-				s.Tolerated = append(s.Tolerated, kind)
-				notes = append(notes, fmt.Sprintf("%s; pass_rate %.4g satisfies %s %g", said, share, rule.Op, rule.Bound))
-			default:
-				failed = append(failed, fmt.Sprintf("%s; pass_rate %.4g, want %s %g", said, share, rule.Op, rule.Bound))
-			}
-		}
-		if c.Error > 0 {
-			broken = append(broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict%s", kind, c.Error, c.Total(), because(*s, kind, eval.Error)))
-		}
-		if c.Unjudged > 0 {
-			open = append(open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, c.Total()))
-		}
-	}
-	agents := s.Kinds[eval.KindAgent].Counts
-	agent := decideAgents(*s, snap)
-	if agents.Fail > 0 && len(agent.failed) == 0 {
-		s.Tolerated = append(s.Tolerated, eval.KindAgent)
-	}
-	broken = append(broken, agent.broken...)
-	open = append(open, agent.open...)
-	notes = append(notes, agent.notes...)
+	g := &sitting{s: s, snap: snap, arms: arms}
+	g.exemptions()
+	s.Tolerated, s.Rules, s.Baseline = nil, nil, snap.Baseline
+	must := g.musts()
+	agent := g.agents()
+	open, notes := append(must.open, agent.open...), append(must.notes, agent.notes...)
+	broken := append(must.broken, agent.broken...)
 	if s.Incomparable != "" {
 		notes = append(notes, s.Incomparable)
 	}
@@ -74,7 +53,7 @@ func Decide(s *eval.Summary, snap eval.Snapshot, arms Arms) {
 
 	verdict, code := eval.RunPass, eval.ExitOK
 	switch {
-	case len(failed) > 0:
+	case len(must.failed) > 0:
 		verdict, code = eval.RunFail, eval.ExitGateFailed
 	case len(broken) > 0:
 		verdict, code = eval.RunError, eval.ExitInfra
@@ -84,26 +63,125 @@ func Decide(s *eval.Summary, snap eval.Snapshot, arms Arms) {
 		verdict, code = eval.RunInconclusive, eval.ExitInconclusive
 	}
 	s.Verdict, s.ExitCode, s.Reasons = verdict, int(code), nil
-	for _, list := range [][]string{failed, broken, agent.failed, open, notes} {
+	for _, list := range [][]string{must.failed, broken, agent.failed, open, notes} {
 		s.Reasons = append(s.Reasons, list...)
 	}
 }
 
-// holds says whether a number satisfies a rule. The loader lets no other
-// operator through; one that came all the same would never be satisfied.
-func holds(x float64, r eval.Rule) bool {
-	switch r.Op {
-	case ">=":
-		return x >= r.Bound
-	case ">":
-		return x > r.Bound
-	case "<=":
-		return x <= r.Bound
-	case "<":
-		return x < r.Bound
-	default:
-		return false
+// a decision is what the rules for some cases say, sentence by sentence.
+type decision struct{ failed, broken, open, notes []string }
+
+// counts of the cells of a kind that are in the gate.
+func (g *sitting) counts(k eval.Kind) eval.VerdictCounts {
+	var sum eval.VerdictCounts
+	for i, c := range g.s.Cells {
+		if c.Kind == k && !g.exempt[i] {
+			for _, v := range eval.Verdicts() {
+				sum.Add(v, c.Counts.Of(v))
+			}
+		}
 	}
+	return sum
+}
+
+// musts decides the cases that must pass, whatever the gate says: those of scripts and
+// catalogs.
+func (g *sitting) musts() decision {
+	var d decision
+	for _, kind := range []eval.Kind{eval.KindScript, eval.KindCatalog} {
+		c := g.counts(kind)
+		if c.Fail > 0 {
+			said := fmt.Sprintf("%s: %d of %d failed", kind, c.Fail, c.Total())
+			rule, loose := passRate(g.snap.Gate, kind)
+			switch share := float64(c.Pass) / float64(c.Pass+c.Fail); {
+			case !loose:
+				d.failed = append(d.failed, said)
+			case compareWith(stats.Interval{Point: share, Low: share, High: share}, rule) == eval.DecisionPass:
+				g.s.Tolerated = append(g.s.Tolerated, kind)
+				d.notes = append(d.notes, fmt.Sprintf("%s; pass_rate %.4g satisfies %s %g", said, share, rule.Op, rule.Bound))
+			default:
+				d.failed = append(d.failed, fmt.Sprintf("%s; pass_rate %.4g, want %s %g", said, share, rule.Op, rule.Bound))
+			}
+		}
+		if rule, loose := passRate(g.snap.Gate, kind); loose && c.Total() > 0 {
+			g.s.Rules = append(g.s.Rules, loosened(rule, c))
+		}
+		if c.Error > 0 {
+			d.broken = append(d.broken, fmt.Sprintf("%s: %d of %d ended in an error, without a verdict%s", kind, c.Error, c.Total(), because(*g.s, kind, eval.Error)))
+		}
+		if c.Unjudged > 0 {
+			d.open = append(d.open, fmt.Sprintf("%s: %d of %d unjudged", kind, c.Unjudged, c.Total()))
+		}
+	}
+	return d
+}
+
+// loosened is what a rule on script or catalog cases came to: it decides by the share
+// that was observed.
+func loosened(rule eval.Rule, c eval.VerdictCounts) eval.RuleResult {
+	share := math.NaN()
+	if n := c.Pass + c.Fail; n > 0 {
+		share = float64(c.Pass) / float64(n)
+	}
+	ci := stats.Interval{Point: share, Low: share, High: share}
+	r := eval.RuleResult{
+		Rule: rule, Title: title(rule), Decision: compareWith(ci, rule), N: c.Pass + c.Fail,
+		Message: fmt.Sprintf("%s: %d of %d passed, want %s", rule.Kind, c.Pass, c.Pass+c.Fail, want(rule)),
+		Details: []string{"the share itself of the trials that passed or failed; errors are decided apart"},
+	}
+	show(&r, ci)
+	return r
+}
+
+// defaultErrorRate is the share of agent trials that may end in an error before
+// the run proves nothing.
+const defaultErrorRate = 0.05
+
+// agents decides the gate. All agent trials are counted for validity, those of cases
+// out of the gate too: it is about the evidence.
+func (g *sitting) agents() decision {
+	var d decision
+	s := g.s
+	all, c := s.Kinds[eval.KindAgent].Counts, g.counts(eval.KindAgent)
+	if c := all; c.Error > 0 {
+		most := *cmp.Or(g.snap.Validity.MaxErrorRate, new(defaultErrorRate))
+		share := float64(c.Error) / float64(c.Total())
+		said := fmt.Sprintf("agent: %d of %d ended in an error (%.3g, at most %.3g allowed)%s", c.Error, c.Total(), share, most, because(*s, eval.KindAgent, eval.Error))
+		if share > most {
+			d.broken = append(d.broken, said)
+		} else {
+			d.notes = append(d.notes, said)
+		}
+	}
+	round := 0
+	if s.Sequential != nil {
+		round = s.Sequential.Rounds
+	}
+	gated := false
+	for _, claim := range claims(g.snap, round) {
+		gated = gated || claim.Kind == eval.KindAgent
+		r := g.decide(claim)
+		r.Waived = g.waived(r)
+		s.Rules = append(s.Rules, r)
+		switch {
+		case r.Waived:
+			d.notes = append(d.notes, "waived: "+r.Message)
+		case r.Decision == eval.DecisionFail:
+			d.failed = append(d.failed, r.Message)
+		case r.Decision == eval.DecisionInconclusive:
+			d.open = append(d.open, r.Message)
+		default:
+			d.notes = append(d.notes, r.Message)
+		}
+	}
+	if !gated && c.Fail+c.Unjudged > 0 {
+		d.notes = append(d.notes, fmt.Sprintf("NO GATE: agent: %d of %d failed, %d unjudged%s; to decide on it, write gate: {pass_rate: {agent: \">= 0.9\"}}",
+			c.Fail, c.Total(), c.Unjudged, because(*s, eval.KindAgent, eval.Unjudged)))
+	}
+	if all.Fail > 0 && len(d.failed) == 0 {
+		s.Tolerated = append(s.Tolerated, eval.KindAgent)
+	}
+	return d
 }
 
 // passRate is the rule on the pass rate of all cases of a kind, if there is one.

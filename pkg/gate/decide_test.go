@@ -1,10 +1,13 @@
 package gate
 
 import (
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
 func TestDecide(t *testing.T) {
@@ -88,7 +91,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			name: "agents whose rule hangs on the unjudged", gate: agents, counts: counts{agent: {Pass: 90, Unjudged: 20}},
-			verdict: eval.RunInconclusive, code: 4, first: "too little is known",
+			verdict: eval.RunInconclusive, code: 4, first: "20 trials without a verdict could decide it either way",
 		},
 		{
 			name: "agents that fail whatever the unjudged would be", gate: agents, counts: counts{agent: {Pass: 20, Fail: 70, Unjudged: 10}},
@@ -130,18 +133,12 @@ func TestDecide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := eval.Summary{Outcome: eval.OutcomeComplete, Kinds: map[eval.Kind]eval.Stats{}}
+			s, snap := run(tt.counts)
 			if tt.outcome != "" {
 				s.Outcome = tt.outcome
 			}
-			for kind, c := range tt.counts {
-				s.Kinds[kind] = eval.Stats{Counts: c}
-				for _, v := range eval.Verdicts() {
-					s.Counts.Add(v, c.Of(v))
-				}
-			}
-			s.Trials = s.Counts.Total()
-			Decide(&s, eval.Snapshot{Gate: tt.gate}, Arms{})
+			snap.Gate = tt.gate
+			Decide(&s, snap, Arms{})
 			if s.Verdict != tt.verdict || s.ExitCode != int(tt.code) {
 				t.Errorf("got verdict %s and exit code %d, want %s and %d (reasons %q)", s.Verdict, s.ExitCode, tt.verdict, tt.code, s.Reasons)
 			}
@@ -155,21 +152,73 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestHolds(t *testing.T) {
+// run is a summary of a cell for each kind, and its snapshot.
+func run(kinds map[eval.Kind]eval.VerdictCounts) (eval.Summary, eval.Snapshot) {
+	var cells []eval.CellStats
+	for _, k := range []eval.Kind{eval.KindScript, eval.KindCatalog, eval.KindAgent} {
+		if c, there := kinds[k]; there {
+			cells = append(cells, eval.CellStats{Case: string(k), Kind: k, Stats: eval.Stats{Counts: c}})
+		}
+	}
+	return ofCells(cells...)
+}
+
+// ofCells is a summary of cells, and a snapshot with as many.
+func ofCells(cells ...eval.CellStats) (eval.Summary, eval.Snapshot) {
+	s := eval.Summary{Run: "r-head", Outcome: eval.OutcomeComplete, Kinds: map[eval.Kind]eval.Stats{}, Started: now}
+	snap := eval.Snapshot{}
+	variants := map[string]int{}
+	for i, c := range cells {
+		c.Repeats = c.Counts.Total()
+		if c.Variant == "" {
+			c.Variant = "default"
+		}
+		at, known := variants[c.Variant]
+		if !known {
+			at = len(snap.Variants)
+			variants[c.Variant] = at
+			axes := map[string]string{}
+			for pair := range strings.SplitSeq(c.Variant, ",") {
+				if name, value, ok := strings.Cut(pair, "="); ok {
+					axes[name] = value
+				}
+			}
+			snap.Variants = append(snap.Variants, eval.NewVariant(axes))
+		}
+		snap.Cases = append(snap.Cases, eval.CaseRef{ID: c.Case, Kind: c.Kind, Tags: c.Tags})
+		snap.Plan.Cells = append(snap.Plan.Cells, eval.Cell{Case: i, Variant: at, Repeats: c.Repeats})
+		s.Cells = append(s.Cells, c)
+		kind := s.Kinds[c.Kind]
+		for _, v := range eval.Verdicts() {
+			kind.Counts.Add(v, c.Counts.Of(v))
+			s.Counts.Add(v, c.Counts.Of(v))
+		}
+		s.Kinds[c.Kind] = kind
+	}
+	s.Trials = s.Counts.Total()
+	return s, snap
+}
+
+var now = time.Date(2026, 12, 1, 3, 0, 0, 0, time.UTC)
+
+func TestCompareWith(t *testing.T) {
 	tests := []struct {
 		op               string
-		under, at, above bool
+		under, at, above eval.Decision
 	}{
-		{">=", false, true, true},
-		{">", false, false, true},
-		{"<=", true, true, false},
-		{"<", true, false, false},
-		{"~", false, false, false},
+		{">=", "fail", "pass", "pass"},
+		{">", "fail", "fail", "pass"},
+		{"<=", "pass", "pass", "fail"},
+		{"<", "pass", "fail", "fail"},
 	}
 	for _, tt := range tests {
 		r := eval.Rule{Op: tt.op, Bound: 0.5}
-		if under, at, above := holds(0.4, r), holds(0.5, r), holds(0.6, r); under != tt.under || at != tt.at || above != tt.above {
-			t.Errorf("0.4, 0.5 and 0.6 %s 0.5: got %t, %t, %t, want %t, %t, %t", tt.op, under, at, above, tt.under, tt.at, tt.above)
+		at := func(x float64) eval.Decision { return compareWith(stats.Interval{Point: x, Low: x, High: x}, r) }
+		if under, same, above := at(0.4), at(0.5), at(0.6); under != tt.under || same != tt.at || above != tt.above {
+			t.Errorf("0.4, 0.5 and 0.6 %s 0.5: got %s, %s, %s, want %s, %s, %s", tt.op, under, same, above, tt.under, tt.at, tt.above)
 		}
+	}
+	if got := compareWith(stats.Interval{Point: 0.7, Low: math.NaN(), High: math.NaN()}, eval.Rule{Op: ">=", Bound: 0.5}); got != eval.DecisionInconclusive {
+		t.Errorf("without bounds: got %s, want inconclusive", got)
 	}
 }
