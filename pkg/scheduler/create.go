@@ -115,6 +115,9 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Conditions: loaded.Suite.Conditions,
 		Prices:     req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
 	}
+	if req.Schedule != "" && len(snap.Gate.Rules) > 0 && snap.Gate.Alpha == 0 {
+		snap.Gate.Alpha = scheduledAlpha
+	}
 	blobs := slices.Clone(req.BaselineBlobs)
 	for _, c := range loaded.Suite.Cases {
 		b := blob.Pack(eval.Encode(c))
@@ -144,6 +147,10 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 	}
 	return run, snap, append(blobs, header), nil
 }
+
+// scheduledAlpha is the chance of a false alarm that a run of a schedule may have whose
+// gate names none: it adds up over the nights, and nobody waits for the answer.
+const scheduledAlpha = 0.01
 
 func or(n, otherwise int) int {
 	if n > 0 {

@@ -309,21 +309,38 @@ type validityFile struct {
 // Rules that decide the exit code.
 type gateFile struct {
 	strictyaml.At
-	// Pass rate to reach, such as ">= 0.95": for agent cases, or by kind (script, catalog, agent).
-	PassRate *passRateFile `yaml:"pass_rate,omitempty"`
-	// Comparison with a baseline.
-	Regressions *regressionsFile `yaml:"regressions,omitempty"`
-	// Bound of the 95th percentile of latency, such as "<= baseline * 1.2" or "<= 2s".
-	LatencyP95 string `yaml:"latency_p95,omitempty"`
+	// Chance of a false alarm, over all rules and variants together. Default 0.05, and 0.01 for runs of a schedule.
+	Alpha chance `yaml:"alpha,omitempty"`
+	// What rules compare with: main, last-green, a run or file:// and a path.
+	Baseline string `yaml:"baseline,omitempty"`
+	// What a baseline that is not there makes of the rules that need it: note (the default) or inconclusive.
+	IfMissing ifMissing `yaml:"if_missing,omitempty"`
+	// Refuse what otherwise is a warning: unpinned models, runs that differ in more than they should.
+	Strict bool `yaml:"strict,omitempty"`
+	// An axis, each value of which must satisfy every rule by itself.
+	Per string `yaml:"per,omitempty"`
+	numbersFile
+	// The tools that servers must list: same as in the baseline, or sha256: and the fingerprint.
+	CatalogFingerprint fingerprintRule `yaml:"catalog_fingerprint,omitempty"`
+	// Least agreement of the judge with reviews by people (Gwet's AC1), such as ">= 0.8".
+	JudgeAgreement rule `yaml:"judge_agreement,omitempty"`
+	// Rules on the calls of tools, by the name of the tool.
+	Tools map[string]toolGateFile `yaml:"tools,omitempty"`
+	// Rules on the cases with a tag, by tag.
+	Tags map[string]scopeFile `yaml:"tags,omitempty"`
+	// Rules on variants, by AXIS=VALUE, or several of them with commas between.
+	Variants map[string]scopeFile `yaml:"variants,omitempty"`
 }
 
 // Comparison with a baseline.
 type regressionsFile struct {
 	strictyaml.At
-	// The run to compare with: main, last-green, a run or file:// and a path.
+	// The run to compare with, if the gate names none: main, last-green, a run or file:// and a path.
 	Baseline string `yaml:"baseline,omitempty"`
-	// Drop of the pass rate that is accepted.
-	Margin *share `yaml:"margin,omitempty"`
-	// Probability of a false alarm.
-	Alpha *share `yaml:"alpha,omitempty"`
+	// Drop of the pass rate that is accepted. It cannot be 0.
+	Margin margin `yaml:"margin"`
+	// The part of the gate's alpha that is this rule's. Default: an equal one.
+	Alpha chance `yaml:"alpha,omitempty"`
+	// How cases that look worse are tried again before they count.
+	Confirm *confirmFile `yaml:"confirm,omitempty"`
 }

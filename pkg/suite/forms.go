@@ -164,6 +164,7 @@ func (r *rulesFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 type passRateFile struct {
 	strictyaml.At
 	Plain   bool
+	Basis   basis
 	Script  rule
 	Agent   rule
 	Catalog rule
@@ -177,6 +178,8 @@ type passRatesFile struct {
 	Catalog rule `yaml:"catalog,omitempty"`
 	// For agent cases.
 	Agent rule `yaml:"agent,omitempty"`
+	// What decides on agent cases: interval (the default), or observed, which takes the rate as it is.
+	Basis basis `yaml:"basis,omitempty"`
 }
 
 func (p *passRateFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
@@ -187,5 +190,5 @@ func (p *passRateFile) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) 
 	}
 	var r passRatesFile
 	d.Decode(n, &r)
-	p.Script, p.Catalog, p.Agent = r.Script, r.Catalog, r.Agent
+	p.Script, p.Catalog, p.Agent, p.Basis = r.Script, r.Catalog, r.Agent, r.Basis
 }

@@ -70,27 +70,3 @@ func (b *build) repeats() {
 func (b *build) agentless() bool {
 	return len(b.suite.Cases) > 0 && !slices.ContainsFunc(b.suite.Cases, func(c eval.Case) bool { return c.Kind == eval.KindAgent })
 }
-
-func (b *build) gate(g *gateFile) {
-	at := g.Node()
-	out := &b.suite.Gate
-	if p := g.PassRate; p != nil {
-		for _, of := range []struct {
-			kind eval.Kind
-			rule rule
-		}{{eval.KindScript, p.Script}, {eval.KindCatalog, p.Catalog}, {eval.KindAgent, p.Agent}} {
-			if of.rule.Op != "" {
-				out.Rules = append(out.Rules, eval.Rule{Metric: eval.MetricPassRate, Kind: of.kind, Op: of.rule.Op, Bound: of.rule.Bound})
-			}
-		}
-	}
-	if r := g.Regressions; r != nil {
-		if r.Baseline == "" {
-			b.report(at.Place("regressions"), `missing key "baseline"`, "main, last-green, a run, or file:// and a path")
-		}
-		b.later(at.Place("regressions"), "baselines cannot be compared with yet")
-	}
-	if g.LatencyP95 != "" {
-		b.later(at.Place("latency_p95"), "gates on latency cannot be decided yet")
-	}
-}

@@ -29,6 +29,8 @@ type Loaded struct {
 	Skipped int
 	// Positions tells by id where each case is written.
 	Positions map[string]strictyaml.Pos
+	// Rules tells where each rule of the gate is written, in their order.
+	Rules []strictyaml.Pos
 	// Files that the suite was read from, sorted.
 	Files []File
 }

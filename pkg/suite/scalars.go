@@ -134,6 +134,9 @@ type (
 	share float64
 	// threshold is a share that not everything reaches.
 	threshold float64
+	// chance is a number above 0 and below 1, margin one above 0 and up to 1.
+	chance float64
+	margin float64
 	// checkWeight and distance are numbers from 0.
 	checkWeight float64
 	distance    float64
@@ -150,6 +153,22 @@ func (t *threshold) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	*t = threshold(numberUpTo(d, n, 1, want))
 	if f, err := strconv.ParseFloat(n.Text, 64); err == nil && f == 0 && (n.Kind == strictyaml.Number || n.Loose) {
 		d.Report(n.Pos, "want "+want+", got "+n.Describe(), "everything reaches 0; weight: 0 makes a check that decides nothing")
+	}
+}
+
+func (c *chance) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	*c = chance(numberUpTo(d, n, 1, "a number above 0 and below 1"))
+	if f, err := strconv.ParseFloat(n.Text, 64); err == nil && (f == 0 || f == 1) && (n.Kind == strictyaml.Number || n.Loose) {
+		d.Want(n, "a number above 0 and below 1")
+	}
+}
+
+func (m *margin) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	const want = "a number above 0, up to 1"
+	*m = margin(numberUpTo(d, n, 1, want))
+	if f, err := strconv.ParseFloat(n.Text, 64); err == nil && f == 0 && (n.Kind == strictyaml.Number || n.Loose) {
+		d.Report(n.Pos, "want "+want+", got "+n.Describe(),
+			"with no margin only an improvement can pass: runs that are alike would be inconclusive, whatever their number; say which drop is still acceptable, such as 0.05")
 	}
 }
 

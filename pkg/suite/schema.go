@@ -20,7 +20,7 @@ import (
 // sources of the structs that the schema is made of: their comments are its
 // descriptions.
 //
-//go:embed file.go forms.go agentfile.go checkfile.go checkforms.go ratefile.go pricefile.go
+//go:embed file.go forms.go gateforms.go agentfile.go checkfile.go checkforms.go ratefile.go pricefile.go
 var formatSources embed.FS
 
 // Schema is the JSON Schema (draft 7, which editors know) of suite files. It is
@@ -148,6 +148,10 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 		return number("number", "0", "1")
 	case reflect.TypeFor[threshold]():
 		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: "1"})
+	case reflect.TypeFor[margin]():
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: "1"})
+	case reflect.TypeFor[chance]():
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", ExclusiveMaximum: "1"})
 	case reflect.TypeFor[checkWeight]():
 		return number("number", "0", fmt.Sprint(most))
 	case reflect.TypeFor[distance]():
