@@ -42,6 +42,12 @@ type Run struct {
 	// scores.
 	Grading string `json:"grading,omitempty"`
 	Parent  string `json:"parent,omitempty"`
+	// Confirms is set for a run that tries the suspects of another one again, and names
+	// that: it is carried out with it, under its caps, and never among its trials.
+	Confirms string `json:"confirms,omitempty"`
+	// Reserve is the part of the Budget that the run leaves to the one that confirms its
+	// suspects.
+	Reserve Amount `json:"reserve,omitzero"`
 	// Budget of the run, with its gradings. DayMicroUSD bounds all runs of a UTC day
 	// beside it.
 	Budget      Budget `json:"budget,omitzero"`
@@ -63,6 +69,10 @@ type Run struct {
 	Created  time.Time `json:"created"`
 	Finished time.Time `json:"finished,omitzero"`
 }
+
+// Confirmation is the id of the run that tries the suspects of this one again, if it has
+// any.
+func (r Run) Confirmation() string { return r.ID + ".c1" }
 
 // Capped says whether what trials may take has to be held before they begin.
 func (r Run) Capped() bool { return r.Budget.Tokens > 0 || r.CapsMoney() }
