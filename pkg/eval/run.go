@@ -74,6 +74,13 @@ type Run struct {
 // any.
 func (r Run) Confirmation() string { return r.ID + ".c1" }
 
+// Own is the Budget without the Reserve: what the run and its gradings may take.
+func (r Run) Own() Budget {
+	b := r.Budget
+	b.MicroUSD, b.Tokens = b.MicroUSD-r.Reserve.MicroUSD, b.Tokens-r.Reserve.Tokens
+	return b
+}
+
 // Capped says whether what trials may take has to be held before they begin.
 func (r Run) Capped() bool { return r.Budget.Tokens > 0 || r.CapsMoney() }
 

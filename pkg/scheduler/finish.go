@@ -42,7 +42,6 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 // An Ender is what ending a run needs of the store.
 type Ender interface {
 	Source
-	Run(ctx context.Context, id string) (eval.Run, error)
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...store.Notice) error
 }
@@ -136,6 +135,7 @@ func regrade(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval
 // A Source is what a summary is made from.
 type Source interface {
 	blob.Store
+	Run(ctx context.Context, id string) (eval.Run, error)
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }
@@ -151,6 +151,9 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	}
 	arms, err := Arms(ctx, s, snap)
 	if err != nil {
+		return eval.Summary{}, err
+	}
+	if summary.Confirmation, arms.Fresh, err = confirmed(ctx, s, run, snap); err != nil {
 		return eval.Summary{}, err
 	}
 	gate.Decide(&summary, snap, arms)
