@@ -187,7 +187,7 @@ func cancelAtFail(ctx context.Context, s store.Store, run eval.Run, next func(st
 	var once sync.Once
 	return func(st store.Stored) {
 		next(st)
-		if !st.Final || st.Result.Verdict != eval.Fail {
+		if !st.Final || st.Run != run.ID && st.Parent != run.ID || st.Result.Verdict != eval.Fail {
 			return
 		}
 		once.Do(func() {

@@ -18,6 +18,7 @@ import (
 type watching struct {
 	progress Progress
 	snap     eval.Snapshot
+	run      string // that is watched
 	quit     chan struct{}
 	ticked   sync.WaitGroup
 	unhook   func() bool // from the end of the command's context
@@ -73,7 +74,7 @@ func (c *command) watchOver(ctx context.Context, f *showing, queue, note string,
 	if w.counts, err = s.Counts(ctx, of); err != nil {
 		return nil, err
 	}
-	w.order = eval.NewOrder(w.snap.Plan)
+	w.order, w.run = eval.NewOrder(w.snap.Plan), of
 	cases := map[int]bool{}
 	for _, cell := range w.snap.Plan.Cells {
 		cases[cell.Case] = true
@@ -104,8 +105,8 @@ func (w *watching) observer() app.Observer {
 }
 
 func (w *watching) stored(st store.Stored) {
-	if !st.Final {
-		return
+	if !st.Final || st.Run != w.run && st.Parent != w.run {
+		return // what confirms the run is not among its trials
 	}
 	w.mu.Lock()
 	if st.Was != "" {

@@ -30,6 +30,7 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.headline(s)
 	p.rates(s)
 	p.rounds(s)
+	p.confirmation(s)
 	p.money(s)
 	p.cells(s)
 	p.labels(s.Labels)

@@ -131,8 +131,8 @@ func Retryable(run eval.Run) error {
 	return nil
 }
 
-// Due counts the trials that a retry would run. Unfinished ones are those of the plan
-// without a result.
+// Due counts the trials that a retry would run, those of the run that confirms this one
+// included. Unfinished ones are those of the plan without a result.
 func Due(ctx context.Context, s Retrier, run eval.Run, vs []eval.Verdict) (int, error) {
 	counts, err := s.Counts(ctx, run.ID)
 	if err != nil {
@@ -145,7 +145,18 @@ func Due(ctx context.Context, s Retrier, run eval.Run, vs []eval.Verdict) (int, 
 			due += run.Trials - counts.Total()
 		}
 	}
-	return due, nil
+	if run.Confirms != "" {
+		return due, nil
+	}
+	again, err := s.Run(ctx, run.Confirmation())
+	if errors.Is(err, store.ErrNotFound) {
+		return due, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	more, err := Due(ctx, s, again, vs)
+	return due + more, err
 }
 
 // Retry makes the trials of a run with one of the verdicts due again, and says how many

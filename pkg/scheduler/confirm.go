@@ -199,3 +199,19 @@ func confirmed(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 		MicroUSD: summary.Cost.MicroUSD, KnownMicroUSD: summary.Cost.KnownMicroUSD,
 	}, &arm, nil
 }
+
+// endConfirmation ends what confirms a run that nobody carries out, as the run is ended.
+func endConfirmation(ctx context.Context, s Ender, run eval.Run, snap eval.Snapshot) error {
+	if run.Parent != "" || run.Confirms != "" || !confirmable(snap) {
+		return nil
+	}
+	again, err := s.Run(ctx, run.Confirmation())
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil || again.State == eval.RunDone:
+		return err
+	}
+	_, err = End(ctx, s, again, run.Outcome)
+	return err
+}

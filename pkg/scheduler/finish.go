@@ -57,6 +57,9 @@ func End(ctx context.Context, s Ender, run eval.Run, outcome eval.RunOutcome) (e
 	if run.Parent != "" {
 		ending = endGrading
 	}
+	if err := endConfirmation(ctx, s, run, snap); err != nil {
+		return eval.Summary{}, err
+	}
 	_, summary, err := ending(ctx, s, run, snap)
 	return summary, err
 }

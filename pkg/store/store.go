@@ -309,8 +309,8 @@ type Trials interface {
 	// standing result, with what judges said of it, and takes a done run back to
 	// running, with its grading. The verdicts are those that the run shows: what a
 	// judge has decided is not unjudged. Attempts that are given up by that, also
-	// those of gradings, are charged what they hold. It returns how many trials are
-	// due.
+	// those of gradings, are charged what they hold. The run that confirms this one is
+	// retried with it. It returns how many trials are due.
 	Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error)
 }
 
