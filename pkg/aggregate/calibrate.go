@@ -120,13 +120,14 @@ func index(pass bool) int {
 // share is NaN of nothing.
 func share(c, n int) float64 { return float64(c) / float64(n) }
 
-// interval is one that JSON can hold: what is not a number is left out.
-func interval(i stats.Interval) eval.Estimate {
-	number := func(x float64) *float64 {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil
-		}
-		return &x
+// number is one that JSON can hold: nil of what is none.
+func number(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
 	}
+	return &x
+}
+
+func interval(i stats.Interval) eval.Estimate {
 	return eval.Estimate{Value: number(i.Point), Low: number(i.Low), High: number(i.High)}
 }

@@ -9,8 +9,6 @@ import (
 
 // A coverage finds how far a run came, and what it cost.
 type coverage struct {
-	// planned and there count trials by round, from the first.
-	planned, there []int
 	// unpriced says that a trial asked a model whose price nobody knows.
 	unpriced bool
 	// judged says that the cost of some judging is known.
@@ -19,20 +17,9 @@ type coverage struct {
 	unanswered int64
 }
 
-func newCoverage(p eval.Plan) *coverage {
-	c := &coverage{planned: make([]int, p.Rounds()), there: make([]int, p.Rounds())}
-	for _, cell := range p.Cells {
-		for r := range cell.Repeats {
-			c.planned[r]++
-		}
-	}
-	return c
-}
-
 // add counts a standing result, of an attempt that took so many tokens: those of
 // calls that brought no answer too, of which its usage knows nothing.
-func (c *coverage) add(repeat int, r eval.Result, tokens int64) {
-	c.there[repeat-1]++
+func (c *coverage) add(r eval.Result, tokens int64) {
 	judges := r.JudgeUsage.Total()
 	agents := max(tokens, int64(r.Usage.Total()+r.UserUsage.Total()))
 	c.unanswered += r.UnansweredMicroUSD
@@ -40,19 +27,9 @@ func (c *coverage) add(repeat int, r eval.Result, tokens int64) {
 	c.unpriced = c.unpriced || agents > 0 && r.CostMicroUSD == nil || judges > 0 && r.JudgeCostMicroUSD == nil
 }
 
-// complete is how many rounds, from the first, have all their trials.
-func (c *coverage) complete() int {
-	for r, n := range c.planned {
-		if c.there[r] < n {
-			return r
-		}
-	}
-	return len(c.planned)
-}
-
 // finish gives the cost, and the coverage of a run that has caps or did not come to
 // its end.
-func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval.Cost, *eval.Coverage) {
+func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger, in *rounds) (eval.Cost, *eval.Coverage) {
 	known := l.Spent.MicroUSD + l.Charged.MicroUSD
 	cost := eval.Cost{
 		KnownMicroUSD: known, JudgeMicroUSD: l.Judges.MicroUSD, UncountedMicroUSD: l.Uncounted.MicroUSD,
@@ -71,13 +48,12 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger) (eval
 	} else {
 		cost.MicroUSD = &known
 	}
-	rounds := c.complete()
-	if !run.Capped() && run.Budget.Time == 0 && rounds == len(c.planned) {
+	if !run.Capped() && run.Budget.Time == 0 && in.complete == len(in.missing) {
 		return cost, nil
 	}
 	covered := &eval.Coverage{
 		Budget: run.Budget, DayMicroUSD: run.DayMicroUSD, ScheduleMicroUSD: run.ScheduleMicroUSD, Short: run.Short,
-		CompleteRounds: rounds, Rounds: len(c.planned),
+		CompleteRounds: in.complete, Rounds: len(in.missing),
 	}
 	taken := l.Total()
 	if run.Budget.MicroUSD > 0 {

@@ -26,9 +26,9 @@ func TestUnknownCost(t *testing.T) {
 		{"a judge without a price and an answer", store.Row{}, eval.Ledger{Judges: eval.Amount{Tokens: 15}}, false},
 		{"a free judge without an answer", store.Row{Result: eval.Result{JudgeCostMicroUSD: new(int64(0))}}, eval.Ledger{Judges: eval.Amount{Tokens: 15}}, true},
 	} {
-		c := newCoverage(eval.Plan{Cells: []eval.Cell{{Repeats: 1}}})
-		c.add(1, tt.row.Result, tt.row.Tokens)
-		cost, _ := c.finish(eval.Run{}, eval.Snapshot{Models: map[string]eval.Model{"m": {Provider: eval.ProviderOpenAI}}}, tt.ledger)
+		c := &coverage{}
+		c.add(tt.row.Result, tt.row.Tokens)
+		cost, _ := c.finish(eval.Run{}, eval.Snapshot{Models: map[string]eval.Model{"m": {Provider: eval.ProviderOpenAI}}}, tt.ledger, &rounds{})
 		if cost.UnansweredMicroUSD != tt.row.Result.UnansweredMicroUSD {
 			t.Errorf("%s: got %d for lost answers, want %d", tt.name, cost.UnansweredMicroUSD, tt.row.Result.UnansweredMicroUSD)
 		}

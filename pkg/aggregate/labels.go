@@ -8,26 +8,28 @@ import (
 )
 
 // labels gathers cells by label, value and kind.
-type labels map[label]eval.VerdictCounts
+type labels map[label][]*cell
 
 type label struct {
 	name, value string
 	kind        eval.Kind
 }
 
-func (l labels) add(of map[string]string, c eval.CellStats) {
+func (l labels) add(of map[string]string, c *cell) {
 	for name, value := range of {
-		key := label{name, value, c.Kind}
-		sum := l[key]
-		addCounts(&sum, c.Counts)
-		l[key] = sum
+		key := label{name, value, c.stats.Kind}
+		l[key] = append(l[key], c)
 	}
 }
 
-func (l labels) finish() []eval.LabelStats {
+func (l labels) finish(n numbers) []eval.LabelStats {
 	var list []eval.LabelStats
-	for key, counts := range l {
-		list = append(list, eval.LabelStats{Label: key.name, Value: key.value, Kind: key.kind, Counts: counts, PassRate: passRate(counts)})
+	for key, cells := range l {
+		s := eval.LabelStats{Label: key.name, Value: key.value, Kind: key.kind, PassRate: n.rate(cells)}
+		for _, c := range cells {
+			addCounts(&s.Counts, c.stats.Counts)
+		}
+		list = append(list, s)
 	}
 	slices.SortFunc(list, func(a, b eval.LabelStats) int {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Kind, b.Kind))

@@ -56,6 +56,14 @@ func (m *mean) add(v float64) {
 	m.sum += int64(math.Round(v * millionth))
 }
 
+// value is 0 of nothing.
+func (m *mean) value() float64 {
+	if m.n == 0 {
+		return 0
+	}
+	return float64(m.sum) / millionth / float64(m.n)
+}
+
 // A measure is a named number of one trial.
 type measure struct {
 	name  string
@@ -95,8 +103,7 @@ func (m metrics) finish() []eval.MetricStats {
 		one := m[key]
 		s := eval.MetricStats{Variant: key.variant, Metric: key.name, N: one.n, Open: one.open}
 		if one.n > 0 {
-			value := float64(one.sum) / millionth / float64(one.n)
-			s.Mean = &value
+			s.Mean = new(one.value())
 		}
 		list = append(list, s)
 	}

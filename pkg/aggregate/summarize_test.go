@@ -1,10 +1,10 @@
 package aggregate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -105,11 +105,24 @@ func TestSummarize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rate := func(value, low, high float64, n int) eval.Rate95 {
-		return eval.Rate95{Value: &value, Low: low, High: high, N: n}
+	// Only the first round is complete: a pass, an error, a pass.
+	one := eval.Rate95{Value: new(1.), Low: 0.2065493143772374, High: 1, N: 1, Cells: 1}
+	none := eval.Rate95{Low: 0, High: 1}
+	three := eval.Percentiles{N: 3, P50: 30, P95: 50, P99: 50, Max: 50}
+	asked := eval.Stats{ // of the case without a tenant
+		Counts: eval.VerdictCounts{Pass: 1, Fail: 2}, Complete: &eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: three,
 	}
-	third := rate(1./3, 0.06149194472039615, 0.7923403991979523, 3)
-	one := rate(1, 0.2065493143772374, 1, 1)
+	stopped := eval.Stats{ // of the case with one
+		Counts: eval.VerdictCounts{Error: 1, Unfinished: 2}, Complete: &eval.VerdictCounts{Error: 1}, PassRate: none,
+		Open: &eval.Open{Bounds: eval.Bounds{Low: 0, High: 1}, Error: 1. / 3, Unfinished: 2. / 3},
+	}
+	scripts := eval.Stats{
+		Counts: eval.VerdictCounts{Pass: 1, Fail: 2, Error: 1, Unfinished: 2}, Complete: &eval.VerdictCounts{Pass: 1, Error: 1},
+		PassRate: one, Latency: three,
+		// Of the first cell a third passed, of the second none or all did.
+		Open: &eval.Open{Bounds: eval.Bounds{Low: 1. / 6, High: 4. / 6}, Error: 1. / 6, Unfinished: 2. / 6},
+	}
+	catalogs := eval.Stats{Counts: eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: eval.Percentiles{N: 1}}
 	want := eval.Summary{
 		Run:     "r-20261130-ABCDEF",
 		Suite:   "desk",
@@ -119,16 +132,13 @@ func TestSummarize(t *testing.T) {
 		Counts:  eval.VerdictCounts{Pass: 2, Fail: 2, Error: 1, Unfinished: 2},
 		Steps:   eval.StepCounts{Pass: 3, Fail: 1},
 		Kinds: map[eval.Kind]eval.Stats{
-			eval.KindScript:  {Counts: eval.VerdictCounts{Pass: 1, Fail: 2, Error: 1, Unfinished: 2}, PassRate: third},
-			eval.KindCatalog: {Counts: eval.VerdictCounts{Pass: 1}, PassRate: one},
+			eval.KindScript:  scripts,
+			eval.KindCatalog: catalogs,
 		},
 		Cells: []eval.CellStats{
 			{
 				Case: "order", Variant: "default", Kind: eval.KindScript, Tags: []string{"nightly"}, Repeats: 3,
-				Stats: eval.Stats{
-					Counts: eval.VerdictCounts{Pass: 1, Fail: 2}, PassRate: third,
-					Latency: eval.Percentiles{N: 3, P50: 30, P95: 50, P99: 50, Max: 50},
-				},
+				Stats: asked, Class: "pass_unconfirmed", Bound: "1/1, p ≥ 0.05",
 				Steps: eval.StepCounts{Pass: 3, Fail: 1},
 				Failure: &eval.Failure{
 					Repeat: 2, Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: "status differs",
@@ -138,15 +148,21 @@ func TestSummarize(t *testing.T) {
 			},
 			{
 				Case: "order", Variant: "tenant=acme", Kind: eval.KindScript, Tags: []string{"nightly"}, Repeats: 3,
-				Stats:   eval.Stats{Counts: eval.VerdictCounts{Error: 1, Unfinished: 2}, PassRate: eval.Rate95{Low: 0, High: 1}},
+				Stats: stopped, Class: "no_data",
 				Failure: &eval.Failure{Repeat: 1, Verdict: eval.Error, Reason: eval.ReasonStartFailed},
 			},
 			{
 				Case: "listing", Variant: "default", Kind: eval.KindCatalog, Repeats: 1,
-				Stats:    eval.Stats{Counts: eval.VerdictCounts{Pass: 1}, PassRate: one, Latency: eval.Percentiles{N: 1}},
+				Stats:    catalogs,
 				Warnings: []string{"root_any_of: tool get has anyOf at its root"},
 				Scores:   []eval.Score{{Check: "root_any_of", Warning: true, Message: "tool get has anyOf at its root"}},
 			},
+		},
+		Groups: []eval.GroupStats{
+			{By: eval.GroupByCase, Name: "order", Kind: eval.KindScript, Cells: 2, Stats: scripts},
+			{By: eval.GroupByTag, Name: "nightly", Kind: eval.KindScript, Cells: 2, Stats: scripts},
+			{By: eval.GroupByVariant, Name: "default", Kind: eval.KindScript, Cells: 1, Stats: asked},
+			{By: eval.GroupByVariant, Name: "tenant=acme", Kind: eval.KindScript, Cells: 1, Stats: stopped},
 		},
 		Latency: eval.Percentiles{N: 3, P50: 10, P95: 20, P99: 20, Max: 20},
 		Tools: []eval.ToolStats{
@@ -218,6 +234,9 @@ func rows(t *rapid.T, p eval.Plan) []store.Row {
 		res := eval.Result{
 			Verdict: rapid.SampledFrom([]eval.Verdict{eval.Pass, eval.Fail, eval.Error, eval.Unjudged}).Draw(t, "verdict"),
 			Times:   eval.Times{ToolMS: rapid.Float64Range(0, 1e6).Draw(t, "tool_ms")},
+			Usage:   eval.Usage{Input: rapid.IntRange(0, 1e6).Draw(t, "tokens")},
+			Counts:  eval.Counts{Turns: rapid.IntRange(0, 9).Draw(t, "turns")},
+			Server:  eval.ServerInfo{Name: rapid.SampledFrom([]string{"desk", "shop"}).Draw(t, "server")},
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "calls") {
 			res.Tools = append(res.Tools, eval.ToolUse{
@@ -228,11 +247,20 @@ func rows(t *rapid.T, p eval.Plan) []store.Row {
 		for i := range rapid.IntRange(0, 2).Draw(t, "findings") {
 			res.Findings = append(res.Findings, eval.Finding{Code: "noise", Detail: fmt.Sprint(i, res.Times.ToolMS)})
 		}
+		if rapid.IntRange(0, 19).Draw(t, "priced") > 0 {
+			res.CostMicroUSD = new(rapid.Int64Range(0, 1e9).Draw(t, "cost"))
+		}
+		judge := eval.Score{Check: "judge", Value: rapid.Float64Range(0, 1).Draw(t, "score")}
+		for range rapid.IntRange(0, 5).Draw(t, "votes") {
+			judge.Votes = append(judge.Votes, eval.Vote{Pass: new(rapid.Bool().Draw(t, "vote"))})
+		}
+		res.Scores = append(res.Scores, judge)
 		return res
 	})
+	most := rapid.IntRange(0, p.Trials()).Draw(t, "dispatched")
 	var rs []store.Row
 	for o := range p.Trials() {
-		if rapid.IntRange(0, 9).Draw(t, "finished") > 0 {
+		if o < most && rapid.IntRange(0, 19).Draw(t, "finished") > 0 {
 			res := results.Draw(t, "result")
 			res.Message = fmt.Sprint("trial ", o)
 			rs = append(rs, store.Row{Ordinal: o, Result: res})
@@ -241,8 +269,19 @@ func rows(t *rapid.T, p eval.Plan) []store.Row {
 	return rs
 }
 
+// The summary, the rates and what is printed of it have the same bits, whoever was
+// first.
 func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 	snap := snapshot()
+	for i := range 6 {
+		snap.Cases = append(snap.Cases, eval.CaseRef{
+			ID: fmt.Sprint("agent-", i), Kind: eval.KindAgent, Tags: []string{"t"},
+			Labels: map[string]string{"cluster": fmt.Sprint(i % 3), "area": fmt.Sprint(i % 2)},
+		})
+		for v := range snap.Variants {
+			snap.Plan.Cells = append(snap.Plan.Cells, eval.Cell{Case: len(snap.Cases) - 1, Variant: v, Repeats: 3 + i%2})
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		rs := rows(t, snap.Plan)
 		bits := func() string {
@@ -251,11 +290,7 @@ func TestSummaryDoesNotDependOnOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			gate.Decide(&s, snap, gate.Arms{})
-			raw, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(raw)
+			return string(eval.Encode(s))
 		}
 		want := bits()
 		rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "shuffle"))).Shuffle(len(rs), func(i, j int) { rs[i], rs[j] = rs[j], rs[i] })
@@ -276,8 +311,8 @@ func TestSummaryCountsEveryTrialOnce(t *testing.T) {
 		var kinds, cells int
 		for _, k := range s.Kinds {
 			kinds += k.Counts.Total()
-			if k.PassRate.N != k.Counts.Pass+k.Counts.Fail {
-				t.Fatalf("rate over %d trials, want pass + fail of %+v", k.PassRate.N, k.Counts)
+			if c := k.Settled(); k.PassRate.N != c.Pass+c.Fail || c.Unfinished > 0 {
+				t.Fatalf("rate over %d trials, want pass + fail of %+v, and none unfinished", k.PassRate.N, c)
 			}
 		}
 		for _, c := range s.Cells {
@@ -292,20 +327,50 @@ func TestSummaryCountsEveryTrialOnce(t *testing.T) {
 	})
 }
 
+// BenchmarkSummarize reads a million trials, and says how much memory is in use for
+// each when the last one comes.
 func BenchmarkSummarize(b *testing.B) {
-	snap := snapshot()
-	snap.Plan.Cells[0].Repeats = 100_000
-	rs := make([]store.Row, 0, 100_000)
-	for o := range 100_000 {
-		rs = append(rs, store.Row{Ordinal: o, Result: eval.Result{
-			Verdict: eval.Pass,
-			Times:   eval.Times{ToolMS: float64(o % 977)},
-			Tools:   []eval.ToolUse{{Tool: "get", LatencyMS: float64(o % 991)}},
-		}})
-	}
-	for b.Loop() {
-		if _, err := Summarize(eval.Run{}, snap, each(rs), eval.Ledger{}); err != nil {
-			b.Fatal(err)
-		}
+	const trials = 1_000_000
+	for _, cells := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprint(cells, "cells"), func(b *testing.B) {
+			snap := eval.Snapshot{Variants: []eval.Variant{eval.NewVariant(nil)}}
+			for i := range cells {
+				snap.Cases = append(snap.Cases, eval.CaseRef{ID: fmt.Sprint("case-", i), Kind: eval.KindAgent})
+				snap.Plan.Cells = append(snap.Plan.Cells, eval.Cell{Case: i, Repeats: trials / cells})
+			}
+			inUse := func() float64 {
+				var m runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				return float64(m.HeapAlloc)
+			}
+			var before, state float64
+			uses, cost := make([]eval.ToolUse, 1), new(int64)
+			stream := func(fn func(store.Row) error) error {
+				for o := range trials {
+					uses[0], *cost = eval.ToolUse{Tool: "get", LatencyMS: float64(o % 991)}, int64(o%983)
+					r := eval.Result{
+						Verdict: eval.Pass, Times: eval.Times{ToolMS: float64(o % 977)}, Tools: uses, CostMicroUSD: cost,
+						Usage: eval.Usage{Input: o % 971}, Counts: eval.Counts{Turns: o % 7},
+					}
+					if o%11 == 0 {
+						r.Verdict = eval.Fail
+					}
+					if err := fn(store.Row{Ordinal: o, Result: r}); err != nil {
+						return err
+					}
+				}
+				state = inUse() - before
+				return nil
+			}
+			b.ReportAllocs()
+			before = inUse()
+			for b.Loop() {
+				if _, err := Summarize(eval.Run{}, snap, stream, eval.Ledger{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(state/trials, "B/trial")
+		})
 	}
 }

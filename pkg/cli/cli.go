@@ -124,7 +124,7 @@ func (c *command) root() *cobra.Command {
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error, as --log-level debug")
 	root.AddCommand(
 		c.plan(), c.run(), c.enqueue(), c.follow(), c.pause(), c.resume(), c.retry(), c.cancel(), c.status(),
-		c.runs(), c.show(), c.report(), c.judge(), c.review(), c.baseline(), c.schedule(), c.notifications(),
+		c.runs(), c.show(), c.report(), c.gate(), c.judge(), c.review(), c.baseline(), c.schedule(), c.notifications(),
 		c.validate(), c.schema(), c.suites(), c.configure(), c.doctor(), c.health(),
 		c.demo(), c.stub(), c.scheduler(), c.worker(), c.makeToken(), c.gc(), c.version(), c.guard(),
 		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},

@@ -144,6 +144,11 @@ func (t there) Retry(ctx context.Context, run eval.Run, how retrying) (int, runS
 	return got.Due, runStatus{Status: got.Status}, err
 }
 
+// Baselines are not served.
+func (t there) Baselines(context.Context) ([]store.Baseline, error) {
+	return nil, usage("name the run by its id, or run it where the store is", "the farm's baselines cannot be read over its API")
+}
+
 // far is the status of a run that no process of this machine is known to carry out.
 func far(st httpapi.Status, err error) (runStatus, error) { return runStatus{Status: st}, err }
 
@@ -154,7 +159,7 @@ func (c *command) withDesk(ctx context.Context, args []string, fn func(desk, eva
 		ref = args[0]
 	}
 	return c.atDesk(ctx, func(d desk) error {
-		run, err := resolveRun(ctx, d, ref)
+		run, err := c.resolveRun(ctx, d, ref, "")
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ func TestDocsHoldEveryCommand(t *testing.T) {
 	c := &command{env: Env{Stdout: io.Discard, Stderr: io.Discard}}
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThis page is made of what `--help` says, by `make update`.\n\n")
-	b.WriteString("Standard output is the answer, standard error is progress and logs. RUN is the id of a run, a unique prefix of one, `latest`,\nor `latest~N` for the N-th before it.\n")
+	b.WriteString("Standard output is the answer, standard error is progress and logs. RUN is the id of a run, a unique prefix of one, `latest`,\n`latest~N` for the N-th before it, `last-green` or `baseline:NAME`; [baselines.md](baselines.md#names-of-runs) has them all.\n")
 	root := c.root()
 	for _, cmd := range root.Commands() {
 		if !cmd.Hidden && cmd.Name() != "help" && cmd.Name() != "completion" {

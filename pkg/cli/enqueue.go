@@ -46,7 +46,7 @@ its files. evalfarm watch RUN follows the run.`,
 			}
 			ask.put(&request, sel.seed)
 			return c.withStore(ctx, func(s store.Store) error {
-				if err := c.attach(ctx, s, &request.Suite.Suite, ask.baseline); err != nil {
+				if err := c.attach(ctx, s, &request, ask.baseline, true); err != nil {
 					return err
 				}
 				tell.silent = asJSON
@@ -63,6 +63,7 @@ its files. evalfarm watch RUN follows the run.`,
 		},
 	}
 	load.add(cmd)
+	load.addGate(cmd)
 	sel.add(cmd)
 	tell.add(cmd)
 	ask.add(cmd)
@@ -87,7 +88,7 @@ type ordering struct {
 
 func (f *ordering) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
+	flags.StringVar(&f.baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
 	flags.IntVar(&f.priority, "priority", 1, "weigh the run by `N` against others of its tenant")
 	flags.StringVar(&f.tenant, "tenant", "", "the `NAME` on whose account the run is: tenants share the farm evenly, or as farm.yaml says")
 	flags.StringVar(&f.key, "idempotency-key", "", "make one run of the tenant's requests with this `KEY`, however often they are made")

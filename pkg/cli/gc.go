@@ -19,7 +19,9 @@ func (c *command) gc() *cobra.Command {
 		Use:   "gc",
 		Short: "Delete old runs and what nothing refers to",
 		Long: `Delete the runs that ended longer ago than --keep, or than retention.runs of the
-farm file says, and the blobs that nothing refers to any more. Baselines stay.`,
+farm file says, and the blobs that nothing refers to any more. What is in use stays:
+baselines, runs that one which is not done compares with, the last green run of each
+suite, and that of each branch on which the suite was run in the 90 days before.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			age, err := parseAge(keep)

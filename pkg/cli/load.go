@@ -20,6 +20,8 @@ type loading struct {
 	with    string
 	servers []string
 	set     []string
+	// gate is the path of a policy that replaces the suite's gate.
+	gate string
 	// asked collects the variables of the environment that a suite refers to, if it is
 	// to be sent to a farm.
 	asked map[string]string
@@ -30,6 +32,11 @@ func (f *loading) add(cmd *cobra.Command) {
 	flags.StringVar(&f.with, "with", "", "complete the suite from this `FILE` of servers, axes, limits and defaults")
 	flags.StringArrayVar(&f.servers, "server", nil, "default server, as a URL or a command; or `NAME=VALUE` for a named one")
 	flags.StringArrayVar(&f.set, "set", nil, "set a suite variable: `NAME=VALUE`")
+}
+
+// addGate adds the flag of a policy.
+func (f *loading) addGate(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.gate, "gate", "", "decide by the rules in this `FILE`, in the place of the suite's gate")
 }
 
 // load finds and loads a suite.
@@ -61,6 +68,9 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 	}
 	if f.with != "" {
 		o.With = c.env.abs(f.with)
+	}
+	if f.gate != "" {
+		o.Gate = c.env.abs(f.gate)
 	}
 	if o.Set, err = variables(f.set); err != nil {
 		return nil, err

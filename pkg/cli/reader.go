@@ -13,6 +13,7 @@ type reader interface {
 	blob.Store
 	Run(ctx context.Context, id string) (eval.Run, error)
 	ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error)
+	Baselines(ctx context.Context) ([]store.Baseline, error)
 	Gradings(ctx context.Context, run string) ([]eval.Run, error)
 	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)

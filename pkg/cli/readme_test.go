@@ -17,7 +17,7 @@ var fence = regexp.MustCompile("(?ms)^```(sh|yaml)\n(.*?)^```$")
 // each page in a copy of what it has just told to save as suite.yaml, or under the
 // name in a first comment, and wants none to fail.
 func TestDocsCommands(t *testing.T) {
-	for _, page := range []string{"README.md", "docs/suite.md"} {
+	for _, page := range []string{"README.md", "docs/suite.md", "docs/baselines.md"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", page))
 			if err != nil {

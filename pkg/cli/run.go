@@ -16,7 +16,6 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
-	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -65,7 +64,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				return err
 			}
 			defer s.Close()
-			if err := c.attach(ctx, s, &request.Suite.Suite, baseline); err != nil {
+			if err := c.attach(ctx, s, &request, baseline, true); err != nil {
 				return err
 			}
 			tell.slots, tell.judges = defaultSlots(f.slots), cmp.Or(f.judges, defaultSlots(f.slots))
@@ -90,21 +89,12 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	f.add(cmd)
 	addCapabilities(cmd, &f.capabilities)
 	load.add(cmd)
+	load.addGate(cmd)
 	sel.add(cmd)
 	tape.add(cmd)
 	tell.add(cmd)
-	cmd.Flags().StringVar(&baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
+	cmd.Flags().StringVar(&baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
 	return cmd
-}
-
-// attach finds the trajectories of baselines that checks compare with.
-func (c *command) attach(ctx context.Context, s scheduler.BaselineSource, of *eval.Suite, name string) error {
-	if name != "" {
-		if _, err := s.Baseline(ctx, of.Name, name); errors.Is(err, store.ErrNotFound) {
-			return usage("evalfarm baseline list", "suite %s has no baseline %q", of.Name, name)
-		}
-	}
-	return scheduler.Attach(ctx, s, of, name)
 }
 
 // taping holds the flags that record and replay models.
@@ -151,7 +141,7 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	}
 	request.Git = gitState(ctx, loaded.Dir)
 	c.fewRepeats(&loaded.Suite, request.Selection)
-	return request, nil
+	return request, c.doubts(loaded, request.Selection)
 }
 
 // fewRepeats warns of a run that has fewer repeats than its suite asks for.
@@ -291,9 +281,14 @@ func gitState(ctx context.Context, dir string) *eval.Git {
 		return nil
 	}
 	status, err := exec.CommandContext(ctx, "git", "-C", dir, "status", "--porcelain", "--untracked-files=no").Output()
-	// Fails where no branch is checked out.
-	branch, _ := exec.CommandContext(ctx, "git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output()
-	return &eval.Git{
-		Commit: strings.TrimSpace(string(commit)), Branch: strings.TrimSpace(string(branch)), Dirty: err != nil || len(status) > 0,
+	return &eval.Git{Commit: strings.TrimSpace(string(commit)), Branch: gitBranch(ctx, dir), Dirty: err != nil || len(status) > 0}
+}
+
+// gitBranch asks git for the branch of a folder; empty if none is checked out.
+func gitBranch(ctx context.Context, dir string) string {
+	branch, err := exec.CommandContext(ctx, "git", "-C", dir, "symbolic-ref", "--quiet", "--short", "HEAD").Output()
+	if err != nil {
+		return ""
 	}
+	return strings.TrimSpace(string(branch))
 }

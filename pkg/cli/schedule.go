@@ -188,6 +188,12 @@ func (c *command) printSchedule(st scheduleStatus, now time.Time) {
 		}
 		c.print("  last  %s\n", line)
 	}
+	if st.Baseline != "" {
+		c.print("  baseline %s\n", report.Line(st.Baseline, 200))
+	}
+	if st.Gate != "" {
+		c.print("  gate %s\n", report.Line(st.Gate, 200))
+	}
 	switch {
 	case st.BudgetMicroUSD > 0:
 		c.print("  spent %s of %s\n", eval.USD(st.TakenMicroUSD), eval.USD(st.BudgetMicroUSD))

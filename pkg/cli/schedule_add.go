@@ -95,6 +95,8 @@ func (f *scheduleFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.Tags, "tag", nil, "only cases with this `TAG` (repeatable)")
 	flags.StringArrayVar(&f.axes, "axis", nil, "only this `NAME=VALUE` of an axis (repeatable)")
 	flags.IntVarP(&f.Repeats, "repeats", "n", 0, "repeat every selected case `N` times")
+	flags.StringVar(&f.Baseline, "baseline", "", "compare its runs with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path")
+	flags.StringVar(&f.Gate, "gate", "", "judge its runs by the gate of this policy `FILE`, which is loaded anew each time")
 	flags.Var(&f.budget, "budget-usd", "spend at most so many `DOLLARS` in all runs of the schedule together")
 	flags.StringVar(&f.Tenant, "tenant", "", "the `NAME` on whose account its runs are")
 	flags.IntVar(&f.Priority, "priority", 0, "weigh its runs by `N` against others of the tenant (default 1)")
@@ -137,6 +139,12 @@ func (f *scheduleFlags) schedule(c *command, name, suite string) (eval.Schedule,
 	}
 	if s.With != "" {
 		s.With = c.env.abs(s.With)
+	}
+	if s.Gate != "" {
+		s.Gate = c.env.abs(s.Gate)
+	}
+	if path, ok := eval.BaselineFile(s.Baseline); ok {
+		s.Baseline = "file://" + c.env.abs(path)
 	}
 	if s.Vars, err = variables(f.set); err != nil {
 		return s, err

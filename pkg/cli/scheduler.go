@@ -88,7 +88,7 @@ explain.`,
 	flags.DurationVar(&f.term, "leader-lease", 15*time.Second, "how long a leader may be silent before another scheduler leads")
 	flags.StringVar(&f.blobs, "blobs", "", "where workers put large blobs, as file:///folder or s3://bucket/prefix: a `URL` (default: here)")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
-	flags.StringVar(&f.baseline, "baseline", "", "the `NAME` of the baseline whose trajectories are expected where a suite lists no calls")
+	flags.StringVar(&f.baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
 	flags.StringArrayVar(&f.resume, "resume", nil, "go on with this `RUN` (repeatable)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "only the verdicts")
 	flags.BoolVar(&f.json, "json", false, "print each summary as a JSON document")
@@ -165,7 +165,7 @@ func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, reques
 	}
 	var runs []eval.Run
 	for _, ref := range f.resume {
-		run, err := resolveRun(ctx, s, ref)
+		run, err := c.resolveRun(ctx, s, ref, "")
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, reques
 		runs = append(runs, run)
 	}
 	for _, req := range requests {
-		if err := scheduler.Attach(ctx, s, &req.Suite.Suite, f.baseline); err != nil {
+		if err := c.attach(ctx, s, &req, f.baseline, true); err != nil {
 			return nil, err
 		}
 		run, err := scheduler.Create(ctx, s, req)

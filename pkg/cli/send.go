@@ -10,6 +10,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
+	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -29,9 +30,17 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 		return err
 	}
 	c.fewRepeats(&loaded.Suite, selection)
+	if err := c.doubts(loaded, selection); err != nil {
+		return err
+	}
 	budget, err := sel.ceiling.budget()
 	if err != nil {
 		return err
+	}
+	for _, name := range []string{ask.baseline, loaded.Suite.Gate.Baseline} {
+		if _, file := eval.BaselineFile(name); file {
+			return usage("name a baseline of the farm's store", "a suite that is sent over the API cannot compare with %s, a file", report.Line(name, 200))
+		}
 	}
 	set, err := variables(load.set)
 	if err != nil {
@@ -43,7 +52,7 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 	}
 	p := pack(loaded, load, c.env)
 	run, err := client.Create(ctx, httpapi.Order{
-		Suite: p.suite, With: p.with, Name: loaded.Path, Set: set, Env: load.asked,
+		Suite: p.suite, With: p.with, Gate: p.gate, Name: loaded.Path, Set: set, Env: load.asked,
 		Cases: selection.Cases, Tags: selection.Tags, Axes: selection.Axes, Repeats: selection.Repeats,
 		Seed: sel.seed, Attempts: sel.attempts, Budget: budget, Priority: ask.priority, Tenant: ask.tenant, Baseline: ask.baseline,
 		Git: gitState(ctx, loaded.Dir), Key: ask.key,
@@ -65,8 +74,9 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 type parcel struct {
 	suite httpapi.Sources
 	with  *httpapi.Sources
-	// projects are the folders of suite and with.
-	projects [2]string
+	gate  *httpapi.Sources
+	// projects are the folders of suite, with and gate.
+	projects [3]string
 	contents map[string]eval.Blob
 }
 
@@ -97,6 +107,11 @@ func pack(loaded *suite.Loaded, load loading, env Env) parcel {
 		with, p.projects[1] = sources(env.abs(load.with))
 		p.with = &with
 	}
+	if load.gate != "" {
+		var gate httpapi.Sources
+		gate, p.projects[2] = sources(env.abs(load.gate))
+		p.gate = &gate
+	}
 	return p
 }
 
@@ -126,7 +141,7 @@ func (p *parcel) content(sha256 string) (eval.Blob, bool) {
 
 // here is the path on this machine of a file that the farm names.
 func (p *parcel) here(name string) string {
-	for i, prefix := range []string{"suite/", "with/"} {
+	for i, prefix := range []string{"suite/", "with/", "gate/"} {
 		rest, ok := strings.CutPrefix(name, prefix)
 		if root := rootName(p.projects[i]); ok && root != "" {
 			rest, ok = strings.CutPrefix(rest, root+"/")

@@ -62,9 +62,12 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	if err != nil {
 		return eval.Run{}, err
 	}
+	if err := c.doubts(loaded, request.Selection); err != nil {
+		return eval.Run{}, err
+	}
 	request.Budget, request.Git = d.Budget, d.Git
 	ask.put(&request, d.Seed)
-	if err := c.attach(ctx, baselinesFor(s, d.Bound), &request.Suite.Suite, d.Baseline); err != nil {
+	if err := c.attach(ctx, baselinesFor(s, d.Bound), &request, d.Baseline, false); err != nil {
 		return eval.Run{}, err
 	}
 	// Nobody is there who could be asked.
@@ -76,7 +79,7 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	return run, explainEmpty(err, request.Suite)
 }
 
-// baselinesOf a tenant are all there are.
+// baselinesOf a tenant are its runs alone.
 type baselinesOf struct {
 	scheduler.BaselineSource
 	tenant string
@@ -91,19 +94,28 @@ func baselinesFor(s scheduler.BaselineSource, bound string) scheduler.BaselineSo
 	return baselinesOf{s, bound}
 }
 
-func (b baselinesOf) Baseline(ctx context.Context, of, name string) (store.Baseline, error) {
-	found, err := b.BaselineSource.Baseline(ctx, of, name)
+func (b baselinesOf) Baseline(ctx context.Context, of, name, branch string) (store.Baseline, error) {
+	found, err := b.BaselineSource.Baseline(ctx, of, name, branch)
 	if err != nil {
 		return found, err
 	}
-	run, err := b.Run(ctx, found.Run)
-	if err == nil && run.Tenant != b.tenant {
-		err = fmt.Errorf("baseline %s of suite %s: %w", name, of, store.ErrNotFound)
-	}
-	if err != nil {
-		return store.Baseline{}, err
+	if _, err := b.Run(ctx, found.Run); err != nil {
+		return store.Baseline{}, fmt.Errorf("baseline %s of suite %s: %w", name, of, err)
 	}
 	return found, nil
+}
+
+func (b baselinesOf) Run(ctx context.Context, id string) (eval.Run, error) {
+	run, err := b.BaselineSource.Run(ctx, id)
+	if err == nil && run.Tenant != b.tenant {
+		return eval.Run{}, fmt.Errorf("run %s: %w", id, store.ErrNotFound)
+	}
+	return run, err
+}
+
+func (b baselinesOf) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
+	f.Tenant = b.tenant
+	return b.BaselineSource.ListRuns(ctx, f)
 }
 
 // unpacked loads a suite that was sent. It sees its own files, what was sent of the
@@ -114,7 +126,7 @@ func (c *command) unpacked(d httpapi.Delivery) (*suite.Loaded, error) {
 		return nil, err
 	}
 	o := suite.Options{
-		With: d.WithPath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Rules: catalog.Rules(), Profiles: client.Profiles(),
+		With: d.WithPath, Gate: d.GatePath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Rules: catalog.Rules(), Profiles: client.Profiles(),
 		LookupEnv: func(name string) (string, bool) { value, ok := d.Env[name]; return value, ok },
 		Grant:     &suite.Grant{Model: farm.Covers},
 	}

@@ -16,12 +16,14 @@ import (
 func (c *command) validate() *cobra.Command {
 	var load loading
 	var expand bool
+	var repeats int
 	cmd := &cobra.Command{
 		Use:   "validate SUITE...",
 		Short: "Check suites; nothing is started",
 		Long: `Check suites and show every error at once, with its position. Nothing is
 started. An agent that does nothing is put through the checks of agent cases:
-those that it passes are told, because such checks bite nobody. With --expand,
+those that it passes are told, because such checks bite nobody. A rule of the
+gate that can never pass with so many repeats is an error. With --expand,
 also print the cells: each case with the variants and repeats that it runs in.`,
 		Args: args(1, -1, "one suite or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,12 +38,18 @@ also print the cells: each case with the variants and repeats that it runs in.`,
 				if err != nil {
 					return err
 				}
-				matrix, err := suite.Expand(&loaded.Suite, suite.Selection{})
+				matrix, err := suite.Expand(&loaded.Suite, suite.Selection{Repeats: repeats})
 				if err != nil {
 					return usage("", "%s: %s", arg, err)
 				}
 				if len(matrix.Cells) == 0 {
 					return fmt.Errorf("suite %s: %w: exclude removes all %d cells", loaded.Suite.Name, scheduler.ErrEmpty, matrix.Excluded)
+				}
+				err = c.doubts(loaded, suite.Selection{Repeats: repeats})
+				if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
+					fmt.Fprint(c.env.Stderr, problems.Error())
+					bad++
+					continue
 				}
 				// No mistake: only this build cannot carry it out, and run says so.
 				for _, p := range loaded.Unsupported {
@@ -62,6 +70,8 @@ also print the cells: each case with the variants and repeats that it runs in.`,
 		},
 	}
 	load.add(cmd)
+	load.addGate(cmd)
+	cmd.Flags().IntVarP(&repeats, "repeats", "n", 0, "check the rules of the gate against `N` repeats of every case")
 	cmd.Flags().BoolVar(&expand, "expand", false, "print every cell")
 	return cmd
 }

@@ -33,6 +33,10 @@ type Schedule struct {
 	Tags    []string            `json:"tags,omitempty"`
 	Axes    map[string][]string `json:"axes,omitempty"`
 	Repeats int                 `json:"repeats,omitempty"`
+	// Baseline that its runs are compared with, and Gate, the path of a policy file,
+	// which is loaded anew each time. Empty is what the suite says.
+	Baseline string `json:"baseline,omitempty"`
+	Gate     string `json:"gate,omitempty"`
 	// BudgetMicroUSD bounds all runs of the schedule together, for ever. Zero is no
 	// bound.
 	BudgetMicroUSD int64 `json:"budget_microusd,omitempty"`

@@ -19,6 +19,9 @@ type Snapshot struct {
 	Variants []Variant         `json:"variants"`
 	Cases    []CaseRef         `json:"cases"`
 	Plan     Plan              `json:"plan"`
+	// Partial is true for a run of a part of the suite: some of its cases, or of the
+	// values of its axes.
+	Partial bool `json:"partial,omitempty"`
 	// Prices names the version of the price list that the models' prices are from.
 	Prices   string   `json:"prices,omitempty"`
 	Gate     Gate     `json:"gate,omitzero"`

@@ -116,3 +116,12 @@ type Validity struct {
 	// MaxErrorRate of agent trials. Nil means 0.05.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 }
+
+// ErrorRate is the share of trials that may end in an error before a run proves
+// nothing.
+func (v Validity) ErrorRate() float64 {
+	if v.MaxErrorRate == nil {
+		return 0.05
+	}
+	return *v.MaxErrorRate
+}

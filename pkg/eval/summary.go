@@ -164,27 +164,31 @@ type StepCounts struct {
 }
 
 // Stats are the numbers of trials of one kind. Rates are never pooled over kinds.
-// They speak of complete rounds: those in which every cell of the run has its trial.
+// They speak of complete rounds: those in which every cell of the run has its trial,
+// from the first one on.
 type Stats struct {
 	// Counts of all trials; Complete of those in complete rounds, nil if that is all.
 	Counts   VerdictCounts  `json:"counts"`
 	Complete *VerdictCounts `json:"complete,omitempty"`
-	// PassRate of the trials that passed or failed, each case counting the same.
+	// PassRate of the trials that passed or failed, each cell counting the same.
 	PassRate Rate95 `json:"pass_rate"`
-	// Open is what PassRate could have been, had the trials that came to an error, were
-	// not judged or did not finish passed or failed. Nil if there are none.
-	Open *Bounds `json:"open,omitempty"`
+	// Open is what the trials without a pass or a fail leave open; nil if there are
+	// none.
+	Open *Open `json:"open,omitempty"`
 	// PassAtK and PassHatK are the chances that of k repeats one passes, and that all
-	// do: the first is for k = 1, as far as the repeats go, at most 10.
-	PassAtK  []Rate95 `json:"pass_at_k,omitempty"`
-	PassHatK []Rate95 `json:"pass_hat_k,omitempty"`
+	// do: the first is for k = 1, as far as the repeats go, at most 10. Nil where
+	// nothing was repeated.
+	PassAtK  []Mean95 `json:"pass_at_k,omitempty"`
+	PassHatK []Mean95 `json:"pass_hat_k,omitempty"`
 	// Disagreement is the chance that two repeats of a case come out differently. Nil
 	// where nothing was repeated.
-	Disagreement *Rate95 `json:"disagreement,omitempty"`
-	// Variance says whose doing the disagreement is.
+	Disagreement *Mean95 `json:"disagreement,omitempty"`
+	// Variance says whose doing the disagreement is; nil where there is none.
 	Variance *VarianceSplit `json:"variance,omitempty"`
-	// Latency of trials in models and tools, in milliseconds; Cost in micro-dollars,
-	// Tokens and Turns of a trial.
+	// Latency of trials in models and tools, in milliseconds. Cost in micro-dollars,
+	// Tokens and Turns of a trial are those of agents and of models that play users. All
+	// are of the trials that passed, failed or are unjudged, in any round; of Cost there
+	// is none where a trial's is unknown.
 	Latency Percentiles `json:"latency_ms,omitzero"`
 	Cost    Percentiles `json:"cost_microusd,omitzero"`
 	Tokens  Percentiles `json:"tokens,omitzero"`
@@ -225,10 +229,27 @@ type Bounds struct {
 	High float64 `json:"high"`
 }
 
-// A VarianceSplit says whose doing it is that two repeats of a case disagree, in
-// shares that add up to 1. The agent's is what is left when a judge's own
-// disagreement with itself is taken away. That of the infrastructure is what would
-// come on top if a trial without a verdict counted as a fail.
+// Open is what PassRate could have been, had each trial that came to an error, was
+// not judged or did not finish failed, or passed (Manski 1989). Other than PassRate
+// it speaks of all rounds. The shares are of all trials that were not skipped.
+type Open struct {
+	Bounds
+	Error      float64 `json:"error,omitempty"`
+	Unjudged   float64 `json:"unjudged,omitempty"`
+	Unfinished float64 `json:"unfinished,omitempty"`
+}
+
+// A VarianceSplit says whose doing it is that two repeats of a cell disagree, in
+// shares that add up to 1. It is made of three means over the cells with at least
+// two trials in complete rounds:
+//
+//	D  the chance that two repeats with a pass or a fail disagree
+//	T  the same, had the trials that came to an error or were not judged failed
+//	J  the chance that two votes of a judge on one trial disagree
+//
+// The infrastructure's share is T-D, where T is larger; the judge's J, at most D; the
+// agent's what is left of D. J is 0 of a trial that no judge has voted on twice:
+// what a judge that votes once contributes is counted as the agent's.
 type VarianceSplit struct {
 	Agent          float64 `json:"agent"`
 	Judge          float64 `json:"judge"`
@@ -263,18 +284,28 @@ type MetricStats struct {
 	Open int      `json:"unjudged,omitempty"`
 }
 
-// Rate95 is a rate over cases with its two 95 % intervals. Low and High say what these
+// Rate95 is a rate over cells with its two 95 % intervals. Low and High say what these
 // cases would show again; Others what other cases like these would. With N = 0 the
 // interval is [0, 1] and Value is null.
 type Rate95 struct {
 	Value *float64 `json:"value"`
 	Low   float64  `json:"low"`
 	High  float64  `json:"high"`
-	// N trials of so many Cells.
+	// N trials of so many Cells: those that have any.
 	N     int `json:"n"`
 	Cells int `json:"cells,omitempty"`
 	// Others is nil where a single case says nothing of others.
 	Others *Bounds `json:"others,omitempty"`
+}
+
+// Mean95 is the mean over cells of a share that it takes several repeats to know, each
+// cell counting the same, with the 95 % interval of other cases like these.
+type Mean95 struct {
+	Value *float64 `json:"value"`
+	// Others is nil where a single case says nothing of others.
+	Others *Bounds `json:"others,omitempty"`
+	// Cells with repeats enough; the others are left out.
+	Cells int `json:"cells"`
 }
 
 // CellStats are the numbers of one case in one variant.
@@ -288,17 +319,19 @@ type CellStats struct {
 	Workflow bool `json:"workflow,omitempty"`
 	Repeats  int  `json:"repeats"`
 	Stats
-	// Class is what the repeats show of the cell, and Bound the number that it rests
-	// on, as in "3/3, p ≥ 0.37".
+	// Class is what the repeats show of the cell: stable_pass, stable_fail, flaky,
+	// pass_unconfirmed, fail_unconfirmed or no_data. Bound is the number that it rests
+	// on, as in "3/3, p ≥ 0.37". Both are empty of a script that is not repeated.
 	Class string     `json:"class,omitempty"`
 	Bound string     `json:"bound,omitempty"`
 	Steps StepCounts `json:"steps"`
-	// Usage of the agent's model over the cell's trials. CostMean is what a trial cost
-	// on average, in micro-dollars, null if nobody knows.
+	// Usage of the agent's model over the cell's trials. CostMean is the mean of Cost,
+	// in micro-dollars, null if nobody knows.
 	Usage    Usage    `json:"usage,omitzero"`
 	CostMean *float64 `json:"cost_mean_microusd,omitempty"`
 	// Servers told these names and versions, and Listings are the fingerprints of
-	// their tools: more than one if they changed while the run went on.
+	// their tools: more than one if they changed while the run went on, and the first
+	// eight by name then.
 	Servers  []string `json:"servers,omitempty"`
 	Listings []string `json:"listings,omitempty"`
 	// Exempt says why the cell is out of the gate: waived or quarantined.

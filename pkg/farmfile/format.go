@@ -143,6 +143,10 @@ type scheduleFile struct {
 	Axes map[string][]string `yaml:"axes,omitempty"`
 	// Repeats of every selected case. Default: what the suite says.
 	Repeats suite.Positive `yaml:"repeats,omitempty"`
+	// What its runs are compared with: main, last-green, a run, or file:// and a path relative to the suite. Default: what the gate says.
+	Baseline word `yaml:"baseline,omitempty"`
+	// A policy file, relative to this file, whose gate judges its runs instead of the suite's. It is loaded anew each time.
+	Gate word `yaml:"gate,omitempty"`
 	// What all its runs may spend together.
 	Budget *scheduleBudgetFile `yaml:"budget,omitempty"`
 	// The tenant on whose account its runs are.

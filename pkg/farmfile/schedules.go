@@ -73,6 +73,7 @@ func (b *build) schedule(name string, f *scheduleFile) eval.Schedule {
 		Overlap: eval.Overlap(cmp.Or(f.Overlap, overlap(eval.OverlapSkip))), CatchUp: eval.CatchUp(cmp.Or(f.CatchUp, catchUp(eval.CatchUpOnce))),
 		CatchUpLimit: int(f.CatchUpLimit), FinishBy: string(f.FinishBy),
 		Suite: b.path(f.Suite), With: b.path(f.With), Vars: f.Vars, Cases: f.Cases, Tags: f.Tags, Axes: f.Axes, Repeats: int(f.Repeats), Paused: f.Paused,
+		Baseline: string(f.Baseline), Gate: b.path(f.Gate),
 		Tenant: string(f.Tenant), Priority: int(f.Priority),
 	}
 	if f.Budget != nil {

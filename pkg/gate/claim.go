@@ -16,6 +16,8 @@ const defaultAlpha = 0.05
 // A claim is what is decided at once: a rule, narrowed to one value of the gate's axis.
 type claim struct {
 	eval.Rule
+	// index of the rule in the gate.
+	index int
 	// level is the one-sided error that it may have; 0 before the first look of a run
 	// that is looked at several times.
 	level float64
@@ -39,7 +41,7 @@ func claims(snap eval.Snapshot, round int) []claim {
 			}
 		}
 	}
-	for _, r := range g.Rules {
+	for i, r := range g.Rules {
 		if judgesKind(r) {
 			continue
 		}
@@ -66,7 +68,7 @@ func claims(snap eval.Snapshot, round int) []claim {
 		}
 		for _, one := range narrowed {
 			for _, of := range kindsOf(snap, one) {
-				all = append(all, claim{Rule: of, level: alpha})
+				all = append(all, claim{Rule: of, index: i, level: alpha})
 			}
 		}
 	}

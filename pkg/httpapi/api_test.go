@@ -230,6 +230,11 @@ func TestEveryOperation(t *testing.T) {
 	if runs, err := c.ListRuns(ctx, store.RunFilter{Prefix: "r-", Unfinished: true, Limit: 5}); err != nil || len(runs) != 1 {
 		t.Errorf("got %d runs (%v), want 1", len(runs), err)
 	}
+	for name, none := range map[string]store.RunFilter{"green": {Green: true}, "on a branch": {Branch: "elsewhere"}} {
+		if runs, err := c.ListRuns(ctx, none); err != nil || len(runs) != 0 {
+			t.Errorf("got %d runs (%v) that are %s, want none", len(runs), err, name)
+		}
+	}
 	if farm, err := c.Farm(ctx); err != nil || farm.Version != "1.2.3" || farm.Lease != 2*time.Second {
 		t.Errorf("got farm %+v (%v), want its version and lease", farm, err)
 	}

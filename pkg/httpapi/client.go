@@ -120,13 +120,16 @@ func (c *Client) Notices(ctx context.Context, run string, _ int) ([]store.Notice
 // ListRuns returns runs, newest first.
 func (c *Client) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"suite": f.Suite, "prefix": f.Prefix, "schedule": f.Schedule, "tenant": f.Tenant} {
+	for name, value := range map[string]string{"suite": f.Suite, "prefix": f.Prefix, "schedule": f.Schedule, "tenant": f.Tenant, "branch": f.Branch} {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
 	if f.Unfinished {
 		q.Set("unfinished", "true")
+	}
+	if f.Green {
+		q.Set("green", "true")
 	}
 	if f.Limit > 0 {
 		q.Set("limit", strconv.Itoa(f.Limit))

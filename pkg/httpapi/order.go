@@ -27,6 +27,8 @@ type Order struct {
 	// Suite to run, and With, which completes it.
 	Suite Sources  `json:"suite"`
 	With  *Sources `json:"with,omitempty"`
+	// Gate is a policy file, which replaces the gate of the suite.
+	Gate *Sources `json:"gate,omitempty"`
 	// Name of the suite as whoever sends it knows it, for people.
 	Name string `json:"name,omitempty"`
 	// Set replaces variables of the suite. Env has those of the sender's environment
@@ -46,7 +48,8 @@ type Order struct {
 	Budget   eval.Budget `json:"budget,omitzero"`
 	Priority int         `json:"priority,omitempty"`
 	Tenant   string      `json:"tenant,omitempty"`
-	// Baseline whose trajectories are expected where the suite lists no calls.
+	// Baseline of the farm's store: last-green, a name, or the id of a run. The gate
+	// compares with it, and its trajectories are expected where the suite lists no calls.
 	Baseline string    `json:"baseline,omitempty"`
 	Git      *eval.Git `json:"git,omitempty"`
 	// Key is the idempotency key. It travels as a header.
@@ -70,11 +73,13 @@ type SourceFile struct {
 // A Delivery is an order whose files are here.
 type Delivery struct {
 	Order
-	// Dir has the files of the suite in its folder suite, and those of With in with.
+	// Dir has the files of the suite in its folder suite, those of With in with, and
+	// those of Gate in gate.
 	// It is removed when the order has been carried out.
 	Dir string
-	// SuitePath and WithPath are those of the order, in Dir. WithPath may be empty.
-	SuitePath, WithPath string
+	// SuitePath, WithPath and GatePath are those of the order, in Dir. The last two may
+	// be empty.
+	SuitePath, WithPath, GatePath string
 	// Bound is the tenant that the bearer is bound to: nothing of others may reach the
 	// run. Empty for none.
 	Bound string
@@ -153,10 +158,18 @@ func (o *Order) check() error {
 			return err
 		}
 	}
+	if o.Gate != nil {
+		if err := o.Gate.check("file of the gate"); err != nil {
+			return err
+		}
+	}
 	for _, text := range []string{o.Name, o.Tenant, o.Baseline} {
 		if len(text) > maxName || strings.ContainsFunc(text, unicode.IsControl) {
 			return malformed("a name has more than %d bytes, or control characters", maxName)
 		}
+	}
+	if o.Git != nil && (len(o.Git.Branch) > maxName || strings.ContainsFunc(o.Git.Branch, unicode.IsControl)) {
+		return malformed("git: %.80q is no branch", o.Git.Branch)
 	}
 	if o.Git != nil && !commitRE.MatchString(o.Git.Commit) {
 		return malformed("git: %.80q is no commit", o.Git.Commit)
@@ -215,21 +228,32 @@ func deliver(ctx context.Context, from blob.Store, o Order, dir string) (Deliver
 	d := Delivery{Order: o, Dir: dir, SuitePath: filepath.Join(dir, suiteDir, filepath.FromSlash(o.Suite.Path))}
 	left := maxSent
 	err := o.Suite.unpack(ctx, from, filepath.Join(dir, suiteDir), &left)
-	lacks, missing := errors.AsType[*missingError](err)
-	if err != nil && !missing {
+	lack, missing := errors.AsType[*missingError](err)
+	switch {
+	case missing:
+	case err != nil:
 		return d, err
+	default:
+		lack = &missingError{}
 	}
-	if o.With != nil {
-		d.WithPath = filepath.Join(dir, withDir, filepath.FromSlash(o.With.Path))
-		err := o.With.unpack(ctx, from, filepath.Join(dir, withDir), &left)
-		if more, ok := errors.AsType[*missingError](err); ok && missing {
-			lacks.files = append(lacks.files, more.files...)
+	for _, part := range []struct {
+		of   *Sources
+		dir  string
+		path *string
+	}{{o.With, withDir, &d.WithPath}, {o.Gate, gateDir, &d.GatePath}} {
+		if part.of == nil {
+			continue
+		}
+		*part.path = filepath.Join(dir, part.dir, filepath.FromSlash(part.of.Path))
+		err := part.of.unpack(ctx, from, filepath.Join(dir, part.dir), &left)
+		if more, ok := errors.AsType[*missingError](err); ok {
+			lack.files = append(lack.files, more.files...)
 		} else if err != nil {
 			return d, err
 		}
 	}
-	if missing {
-		return d, lacks
+	if len(lack.files) > 0 {
+		return d, lack
 	}
 	return d, nil
 }
@@ -238,9 +262,10 @@ func deliver(ctx context.Context, from blob.Store, o Order, dir string) (Deliver
 const (
 	suiteDir = "suite"
 	withDir  = "with"
+	gateDir  = "gate"
 )
 
 // Projects are the folders that no path of the suite, or of what completes it, leaves.
 func (d Delivery) Projects() []string {
-	return []string{filepath.Join(d.Dir, suiteDir), filepath.Join(d.Dir, withDir)}
+	return []string{filepath.Join(d.Dir, suiteDir), filepath.Join(d.Dir, withDir), filepath.Join(d.Dir, gateDir)}
 }

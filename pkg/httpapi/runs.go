@@ -80,7 +80,7 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := store.RunFilter{
 		Suite: q.Get("suite"), Prefix: q.Get("prefix"), Schedule: q.Get("schedule"), Tenant: q.Get("tenant"),
-		Unfinished: q.Get("unfinished") == "true",
+		Branch: q.Get("branch"), Unfinished: q.Get("unfinished") == "true", Green: q.Get("green") == "true",
 	}
 	var err error
 	if f.Limit, err = limit(r, 20, maxPage); err != nil {

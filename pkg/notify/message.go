@@ -178,6 +178,11 @@ func (m message) rates() []string {
 		line := string(k) + ": no rate, nothing passed or failed"
 		if r := stats.PassRate; r.Value != nil {
 			line = fmt.Sprintf("%s: %.1f %% [%.1f, %.1f] of %d passed", k, 100**r.Value, 100*r.Low, 100*r.High, r.N)
+			if d := stats.Disagreement; d != nil && d.Value != nil && r.Others != nil {
+				line += fmt.Sprintf(", cases like these [%.1f, %.1f], two runs of the same case disagree %.1f %% of the time", 100*r.Others.Low, 100*r.Others.High, 100**d.Value)
+			}
+		} else if stats.Settled().Total() == 0 {
+			line = string(k) + ": no rate, no round is complete"
 		}
 		for _, v := range eval.Verdicts()[1:] {
 			if n := stats.Counts.Of(v); n > 0 {

@@ -38,7 +38,7 @@ func JUnit(w io.Writer, s eval.Summary) error {
 			suites[c.Variant] = suite
 			run.Suites = append(run.Suites, suite)
 		}
-		for _, tc := range testCases(s.Suite, c, slices.Contains(s.Tolerated, c.Kind)) {
+		for _, tc := range testCases(s.Suite, c, slices.Contains(s.Tolerated, c.Kind) || c.Exempt != "") {
 			suite.add(tc)
 		}
 	}
@@ -137,13 +137,21 @@ func runProperties(s eval.Summary) []junitProperty {
 		{"exit_code", strconv.Itoa(s.ExitCode)},
 	}
 	for _, k := range kinds(s) {
-		ps = append(ps, junitProperty{"pass_rate_" + string(k), rate(s.Kinds[k].PassRate)})
+		stats := s.Kinds[k]
+		ps = append(ps, junitProperty{"pass_rate_" + string(k), rate(stats)})
+		if o := stats.PassRate.Others; o != nil && repeated(s, k) {
+			ps = append(ps, junitProperty{"pass_rate_of_cases_like_these_" + string(k), interval(o.Low, o.High)})
+		}
+		if d := stats.Disagreement; d != nil && d.Value != nil {
+			ps = append(ps, junitProperty{"disagreement_" + string(k), fmt.Sprintf("%.1f %%", 100**d.Value)})
+		}
 	}
 	if s.Git != nil {
 		ps = append(ps, junitProperty{"git_commit", s.Git.Commit})
 	}
+	ps = append(ps, ruleProperties(s)...)
 	for i := range ps {
-		ps[i].Value = clean(ps[i].Value)
+		ps[i].Name, ps[i].Value = clean(ps[i].Name), clean(ps[i].Value)
 	}
 	return ps
 }
@@ -235,8 +243,14 @@ func newCase(suite string, c eval.CellStats, name string, ms float64) junitCase 
 	if c.Repeats > 1 {
 		tc.Properties = &junitProperties{[]junitProperty{
 			{"trials", strconv.Itoa(c.Counts.Total())},
-			{"pass_rate", clean(rate(c.PassRate))},
+			{"pass_rate", clean(rate(c.Stats))},
 		}}
+		if c.Class != "" {
+			tc.Properties.List = append(tc.Properties.List, junitProperty{"class", clean(c.Class)})
+		}
+		if c.Bound != "" {
+			tc.Properties.List = append(tc.Properties.List, junitProperty{"bound", clean(c.Bound)})
+		}
 	}
 	return tc
 }

@@ -104,7 +104,7 @@ func TestJUnitWorkflowShowsWhatNoStepShows(t *testing.T) {
 func TestJUnitSaysHowOftenACellWasTried(t *testing.T) {
 	run, _ := junit(t, big())
 	tc := run.Suites[0].Cases[7]
-	want := &junitProperties{[]junitProperty{{"trials", "10"}, {"pass_rate", "70.0 %  [39.7, 89.2]  n 10"}}}
+	want := &junitProperties{[]junitProperty{{"trials", "10"}, {"pass_rate", "70.0 %  [39.7, 89.2]  n 10"}, {"class", "flaky"}, {"bound", "7/10"}}}
 	if diff := cmp.Diff(want, tc.Properties); diff != "" {
 		t.Errorf("properties of %s (-want +got):\n%s", tc.Name, diff)
 	}

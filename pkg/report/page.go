@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ type Options struct {
 	Color bool
 	// Full shows values uncut, and answers byte for byte.
 	Full bool
+	// Explain says of each rule how it was decided.
+	Explain bool
 	// Next are commands that are worth a try after this.
 	Next []string
 }
@@ -123,6 +126,26 @@ func (p *page) entry(indent int, message string, parts ...part) {
 	}
 	p.line(parts...)
 	p.value(indent, part{}, message, 3)
+}
+
+// flow writes pieces behind a label, on as many lines as they take. A piece brings
+// the spaces that keep it apart, which are dropped at the start of a line.
+func (p *page) flow(label, pieces []part) {
+	indent := 0
+	for _, l := range label {
+		indent += max(l.min, wide(l.text))
+	}
+	line, used := slices.Clone(label), indent
+	for i, piece := range pieces {
+		if i > 0 && used+wide(Line(piece.text, p.width)) > p.width {
+			p.line(line...)
+			line, used = []part{p.indent(indent)}, indent
+			piece.text = strings.TrimLeft(piece.text, " ")
+		}
+		line = append(line, piece)
+		used += wide(Line(piece.text, p.width))
+	}
+	p.line(line...)
 }
 
 // value writes a labelled value over at most limit lines, the later ones

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/stats"
 )
 
 const (
@@ -32,7 +32,10 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.rounds(s)
 	p.confirmation(s)
 	p.money(s)
+	p.rules(s)
+	p.exemptions(s)
 	p.cells(s)
+	p.groups(s)
 	p.labels(s.Labels)
 	p.metrics(s)
 	p.tools(s.Tools)
@@ -51,7 +54,7 @@ func Verdict(w io.Writer, s eval.Summary, o Options) error {
 // headline is the line that stands when everything else has scrolled away.
 func (p *page) headline(s eval.Summary) {
 	parts := []part{
-		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(strings.ToUpper(string(s.Verdict))),
+		verdictMark(s.Verdict), text(" "), verdictMark(s.Verdict).word(verdictWords(s)),
 		text("  " + s.Suite + "  "), styled(dim, s.Run),
 	}
 	if !s.Finished.IsZero() {
@@ -99,17 +102,24 @@ func kinds(s eval.Summary) []eval.Kind {
 	return slices.DeleteFunc(ks, func(k eval.Kind) bool { return s.Kinds[k].Counts.Total() == 0 })
 }
 
-// rates writes one line for each kind: they are never pooled.
+// rates writes the numbers of each kind: they are never pooled.
 func (p *page) rates(s eval.Summary) {
 	for _, k := range kinds(s) {
 		stats := s.Kinds[k]
-		parts := []part{p.indent(2), text(string(k)).pad(9), text(rate(stats.PassRate))}
+		pieces := []part{text(rate(stats))}
+		if repeated(s, k) {
+			pieces = bars(stats, trials(s, k))
+		}
 		for _, v := range eval.Verdicts()[1:] {
 			if n := stats.Counts.Of(v); n > 0 {
-				parts = append(parts, textf("   %d %s", n, v).in(mark(v).style))
+				pieces = append(pieces, textf("   %d %s", n, v).in(mark(v).style))
 			}
 		}
-		p.line(parts...)
+		if o := stats.Open; o != nil {
+			pieces = append(pieces, textf("   open: %.1f %% to %.1f %%", 100*o.Low, 100*o.High))
+		}
+		p.flow([]part{p.indent(2), text(string(k)).pad(9)}, pieces)
+		p.flakiness(stats)
 	}
 	if steps, workflows := steps(s.Cells); workflows {
 		p.line(p.indent(2), text("steps").pad(9), textf("%d/%d pass", steps.Pass, steps.Pass+steps.Fail))
@@ -148,14 +158,6 @@ func steps(cells []eval.CellStats) (n eval.StepCounts, workflows bool) {
 		workflows = workflows || c.Workflow
 	}
 	return n, workflows
-}
-
-// rate with its 95 % interval and its n.
-func rate(r eval.Rate95) string {
-	if r.Value == nil {
-		return "no rate: nothing passed or failed"
-	}
-	return fmt.Sprintf("%.1f %%  [%.1f, %.1f]  n %d", 100**r.Value, 100*r.Low, 100*r.High, r.N)
 }
 
 // cells lists every cell while they fit on a screen, else those that did not
@@ -218,7 +220,7 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 	v := verdict(c)
 	rest := ""
 	if c.Repeats > 1 {
-		rest = fmt.Sprintf("%d/%d pass  ", c.Counts.Pass, c.Counts.Total())
+		rest = shown(c) + "  "
 	}
 	said := ""
 	switch f := c.Failure; {
@@ -376,7 +378,7 @@ func (p *page) labels(ls []eval.LabelStats) {
 		if i == 0 {
 			p.blank()
 		}
-		p.line(p.indent(2), text(l.Label+"="+l.Value).pad(names), text("  "), styled(dim, string(l.Kind)).pad(9), text(rate(l.PassRate)))
+		p.line(p.indent(2), text(l.Label+"="+l.Value).pad(names), text("  "), styled(dim, string(l.Kind)).pad(9), text(share(l.PassRate)))
 	}
 }
 
@@ -435,8 +437,8 @@ func metric(m eval.MetricStats) string {
 	}
 }
 
-// tools writes the slowest tools. Below 20 calls the 95th percentile is the
-// maximum by its definition, below 100 the 99th, so they are left out.
+// tools writes the slowest tools. A percentile is left out where there are too few
+// calls for it to be more than their maximum.
 func (p *page) tools(ts []eval.ToolStats) {
 	if len(ts) == 0 {
 		return
@@ -461,10 +463,10 @@ func (p *page) tools(ts []eval.ToolStats) {
 	columns(dim, "slowest tools", "calls", "errors", "p50", "p95", "p99", "max")
 	for _, t := range ts {
 		p95, p99 := "·", "·"
-		if t.Calls >= 20 {
+		if t.Calls >= stats.ValuesForPercentile(95, 100, 0.95) {
 			p95 = duration(t.Latency.P95)
 		}
-		if t.Calls >= 100 {
+		if t.Calls >= stats.ValuesForPercentile(99, 100, 0.95) {
 			p99 = duration(t.Latency.P99)
 		}
 		columns(plain, Line(t.Tool, p.width/2), fmt.Sprint(t.Calls), fmt.Sprint(t.Errors),

@@ -20,15 +20,17 @@ const maxExpected = 20
 type BaselineSource interface {
 	blob.Store
 	Run(ctx context.Context, id string) (eval.Run, error)
-	Baseline(ctx context.Context, suite, name string) (store.Baseline, error)
+	ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error)
+	Baseline(ctx context.Context, suite, name, branch string) (store.Baseline, error)
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 }
 
 // Attach gives the trajectory checks of a suite that compare with a baseline its
 // trajectories: the calls of the passing trials of the same case, each list once.
-// name is the baseline of checks that name none. A baseline that does not exist
-// leaves its checks open, as on the first run.
-func Attach(ctx context.Context, s BaselineSource, suite *eval.Suite, name string) error {
+// name is the baseline of checks that name none, and branch that of the suite. A
+// baseline that does not exist leaves its checks open, as on the first run, and so does
+// one in a file, which has no trajectories.
+func Attach(ctx context.Context, s BaselineSource, suite *eval.Suite, branch, name string) error {
 	known := map[string]map[string][][]eval.CallPattern{}
 	for i := range suite.Cases {
 		err := eachCheck(suite.Cases[i].Checks, func(c *eval.Check) error {
@@ -41,7 +43,7 @@ func Attach(ctx context.Context, s BaselineSource, suite *eval.Suite, name strin
 				return nil
 			}
 			if known[of] == nil {
-				lists, err := expected(ctx, s, suite.Name, of)
+				lists, err := expected(ctx, s, suite.Name, branch, of)
 				if err != nil {
 					return fmt.Errorf("baseline %s: %w", of, err)
 				}
@@ -74,16 +76,15 @@ func eachCheck(cs []eval.Check, fn func(*eval.Check) error) error {
 }
 
 // expected collects the calls of a baseline's passing agent trials, by case.
-func expected(ctx context.Context, s BaselineSource, suite, name string) (map[string][][]eval.CallPattern, error) {
+func expected(ctx context.Context, s BaselineSource, suite, branch, name string) (map[string][][]eval.CallPattern, error) {
 	lists := map[string][][]eval.CallPattern{}
-	b, err := s.Baseline(ctx, suite, name)
+	if _, file := eval.BaselineFile(name); file {
+		return lists, nil
+	}
+	run, err := BaseRun(ctx, s, suite, branch, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return lists, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	run, err := s.Run(ctx, b.Run)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (s *Scheduler) suspects(ctx context.Context, r *running) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	arms, err := Arms(ctx, s.store, r.snapshot)
+	arms, err := Arms(ctx, s.store, r.run, r.snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *Scheduler) obey(ctx context.Context, r *running, now *eval.Run) error {
 
 // confirmed is what the fresh repeats of a run's suspects came to, if there are any and
 // they are done.
-func confirmed(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (*eval.Confirmation, *eval.Arm, error) {
+func confirmed(ctx context.Context, s armory, run eval.Run, snap eval.Snapshot) (*eval.Confirmation, *eval.Arm, error) {
 	if !confirmable(snap) {
 		return nil, nil, nil
 	}

@@ -65,6 +65,14 @@ type Request struct {
 	Carrier eval.Carrier
 }
 
+// branch of the suite; empty if nobody knows.
+func (r *Request) branch() string {
+	if r.Git == nil {
+		return ""
+	}
+	return r.Git.Branch
+}
+
 // A Creator stores new runs.
 type Creator interface {
 	CreateRun(ctx context.Context, r eval.Run, blobs []eval.Blob, gradings ...eval.Run) error
@@ -108,8 +116,9 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 	snap := eval.Snapshot{
 		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git,
 		Servers: loaded.Suite.Servers, Models: loaded.Suite.Models, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
-		Plan: eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
-		Gate: loaded.Suite.Gate, Validity: loaded.Suite.Validity,
+		Plan:    eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
+		Partial: len(req.Selection.Cases)+len(req.Selection.Tags)+len(req.Selection.Axes) > 0,
+		Gate:    loaded.Suite.Gate, Validity: loaded.Suite.Validity,
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
 		Conditions: loaded.Suite.Conditions,

@@ -152,11 +152,11 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	if summary.Fingerprint, err = aggregate.Fingerprint(snap, each); err != nil {
 		return eval.Summary{}, err
 	}
-	arms, err := Arms(ctx, s, snap)
+	arms, err := Arms(ctx, s, run, snap)
 	if err != nil {
 		return eval.Summary{}, err
 	}
-	if summary.Confirmation, arms.Fresh, err = confirmed(ctx, s, run, snap); err != nil {
+	if summary.Confirmation, _, err = confirmed(ctx, s, run, snap); err != nil {
 		return eval.Summary{}, err
 	}
 	gate.Decide(&summary, snap, arms)
@@ -179,11 +179,20 @@ func numbers(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (e
 	return summary, nil
 }
 
-// Arms loads what the gate of a run compares with: the arms that its snapshot names.
-func Arms(ctx context.Context, s blob.Store, snap eval.Snapshot) (gate.Arms, error) {
-	var arms gate.Arms
+// An armory is where arms are found.
+type armory interface {
+	blob.Store
+	Run(ctx context.Context, id string) (eval.Run, error)
+}
+
+// Arms loads what the gate of a run compares with: the arms that its snapshot names, and
+// the fresh repeats of its suspects, if they were tried again.
+func Arms(ctx context.Context, s armory, run eval.Run, snap eval.Snapshot) (arms gate.Arms, err error) {
 	if snap.Baseline == nil {
 		return arms, nil
+	}
+	if _, arms.Fresh, err = confirmed(ctx, s, run, snap); err != nil {
+		return arms, err
 	}
 	for _, of := range []struct {
 		blob string

@@ -75,7 +75,10 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 	if err != nil {
 		return eval.Run{}, err
 	}
-	if err := Attach(ctx, tr.store, &req.Suite.Suite, ""); err != nil {
+	if err := Against(ctx, tr.store, &req, s.Baseline, true); err != nil {
+		return eval.Run{}, err
+	}
+	if err := Attach(ctx, tr.store, &req.Suite.Suite, req.branch(), s.Baseline); err != nil {
 		return eval.Run{}, err
 	}
 	req.ID, req.Schedule, req.ScheduleMicroUSD = firingID(tr.firing), s.Name, s.BudgetMicroUSD

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/aggregate"
+	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
@@ -293,6 +294,12 @@ func TestRunThatIsDeletedIsGivenUp(t *testing.T) {
 	}
 	b.adopt(g)
 	b.eventually("a judge is asked again", func() bool { return len(b.judging.of(g.ID)) == 1 })
+	// The last that passed is not deleted.
+	next := b.createJudged(1)
+	next.Outcome, next.Verdict, next.Finished = eval.OutcomeComplete, eval.RunPass, time.Now().Add(time.Hour)
+	if err := b.store.Finish(t.Context(), next, blob.Pack([]byte("{}"))); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := b.store.Collect(t.Context(), time.Now(), false); err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@
 // Latency, cost, tokens and turns:
 //
 //	percentiles and their bounds                Percentile, PercentileInterval; ValuesForPercentile says when there are too few
+//	of values that are counted, not kept        PercentileRank, PercentileRanks
 //	as other programs define them               HyndmanFan
 //	live, added up in any order                 LogBuckets
 //	head over base: latency                     SignedRank of LogRatios, and Exp; GeoMeanRatio for many cases with short tails

@@ -16,12 +16,16 @@ import (
 // are left out. With no values the percentile is NaN.
 func Percentile(sorted []float64, num, den int) float64 {
 	sorted = withoutNaN(sorted)
-	n := len(sorted)
-	if n == 0 {
+	if len(sorted) == 0 {
 		return math.NaN()
 	}
-	rank := (num*n + den - 1) / den
-	return sorted[min(max(rank, 1), n)-1]
+	return sorted[PercentileRank(len(sorted), num, den)-1]
+}
+
+// PercentileRank is the rank, counted from 1, of the percentile num/den among n
+// values: ⌈num·n/den⌉, and no less than 1.
+func PercentileRank(n, num, den int) int {
+	return min(max((num*n+den-1)/den, 1), n)
 }
 
 // PercentileInterval is [Percentile] with bounds that hold for any distribution:

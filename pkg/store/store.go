@@ -135,9 +135,16 @@ type RunFilter struct {
 	Schedule string
 	// Tenant keeps only runs on its account.
 	Tenant string
+	// Branch keeps only runs whose suite was on this branch of git.
+	Branch string
 	// Unfinished keeps only runs that are not done.
 	Unfinished bool
-	Limit      int
+	// Green keeps only what may be the last-green run: complete ones of a whole suite
+	// that passed.
+	Green bool
+	// Until keeps only runs that were created then or before. Zero is no bound.
+	Until time.Time
+	Limit int
 }
 
 // A Mark dispatches one attempt: it creates the trial's row or moves it to
@@ -180,8 +187,11 @@ type Store interface {
 	Leases
 	Notices
 
-	// Collect deletes done runs that finished before a time and are no baseline,
-	// blobs that nothing refers to, and firings that were decided before it. With dryRun it only counts.
+	// Collect deletes done runs that finished before a time and are in no use, blobs
+	// that nothing refers to, and firings that were decided before it. A baseline is in
+	// use, and so is the run that one which is not done compares with, the last green
+	// run of a suite, and that of each branch on which the suite has been run in the 90
+	// days before that time. With dryRun it only counts.
 	Collect(ctx context.Context, before time.Time, dryRun bool) (Collected, error)
 }
 
@@ -193,20 +203,28 @@ type Collected struct {
 
 // A Baseline is a run to compare with, under a name.
 type Baseline struct {
-	Suite string    `json:"suite"`
-	Name  string    `json:"name"`
-	Run   string    `json:"run"`
-	Made  time.Time `json:"made"`
+	Suite string `json:"suite"`
+	Name  string `json:"name"`
+	// Branch of git whose baseline it is; empty for any.
+	Branch string    `json:"branch,omitempty"`
+	Run    string    `json:"run"`
+	Made   time.Time `json:"made"`
+	// Note says why, for people.
+	Note string `json:"note,omitempty"`
 }
 
 // Baselines is the table of baselines.
 type Baselines interface {
 	// SetBaseline gives a done run a name, or the name another run.
 	SetBaseline(ctx context.Context, b Baseline) error
-	// Baseline returns a baseline of a suite, or ErrNotFound.
-	Baseline(ctx context.Context, suite, name string) (Baseline, error)
-	// Baselines returns all, by suite and name.
+	// Baseline returns the baseline of a suite that has a name on a branch, else the
+	// one that has it on any, or ErrNotFound.
+	Baseline(ctx context.Context, suite, name, branch string) (Baseline, error)
+	// Baselines returns all, by suite, name and branch.
 	Baselines(ctx context.Context) ([]Baseline, error)
+	// DeleteBaseline takes a name away, of exactly this branch. One that is not there
+	// is ErrNotFound.
+	DeleteBaseline(ctx context.Context, suite, name, branch string) error
 }
 
 // Blobs are kept by the sha256 of their plain content.

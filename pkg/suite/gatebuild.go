@@ -226,7 +226,10 @@ func (b *build) pinned(at *strictyaml.Node) {
 		if !unpinned(m) {
 			continue
 		}
-		place := b.file.Node().Place("models", name, "model")
+		place := at.Pos // of a policy, where the suite is not at hand
+		if suite := b.file.Node(); suite != nil {
+			place = suite.Place("models", name, "model")
+		}
 		message := fmt.Sprintf("the gate rests on %s, an alias behind which another model may stand tomorrow", strictyaml.Quote(m.Model))
 		const hint = "name a snapshot with its date, so that a run can be compared with one of another day"
 		if b.suite.Gate.Strict {

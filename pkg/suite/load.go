@@ -130,7 +130,16 @@ func (l *loader) load() (*Loaded, error) {
 			tree = below
 		}
 	}
-	l.resolve(l.complete(tree, roots), loaded)
+	tree = l.complete(tree, roots)
+	if l.opts.Gate != "" {
+		policy, name, err := openProject(l.opts.Gate, l.opts.Projects...)
+		if err != nil {
+			return nil, fmt.Errorf("load gate: %w", err)
+		}
+		defer policy.root.Close()
+		tree = l.governed(tree, origin{policy, name, Short(l.opts.Base, l.opts.Gate)})
+	}
+	l.resolve(tree, loaded)
 	loaded.Skipped = l.skipped
 	return loaded, nil
 }

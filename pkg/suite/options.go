@@ -8,6 +8,9 @@ type Options struct {
 	// With is the path of a suite file without cases, whose servers, models,
 	// axes, limits and defaults lie below those of the suite. Empty means none.
 	With string
+	// Gate is the path of a policy: a file with the keys of gate, which replaces that of
+	// the suite. Empty means none.
+	Gate string
 	// Servers replace what servers run, in order: VALUE for the default server,
 	// NAME=VALUE for a named one. VALUE is a URL, or a command that is split
 	// into words as a shell would split it, but never run by one.

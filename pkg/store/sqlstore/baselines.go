@@ -26,8 +26,9 @@ func (db *DB) SetBaseline(ctx context.Context, b store.Baseline) error {
 			return errors.New("the run is not done")
 		}
 		_, err = tx.ExecContext(ctx, `
-			INSERT INTO baselines (suite, name, run, made) VALUES (?, ?, ?, ?)
-			ON CONFLICT (suite, name) DO UPDATE SET run = excluded.run, made = excluded.made`, b.Suite, b.Name, b.Run, micros(b.Made))
+			INSERT INTO baselines (`+baselineColumns+`) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (suite, name, branch) DO UPDATE SET run = excluded.run, made = excluded.made, note = excluded.note`,
+			b.Suite, b.Name, b.Branch, b.Run, micros(b.Made), b.Note)
 		return err
 	})
 	if err != nil {
@@ -36,11 +37,13 @@ func (db *DB) SetBaseline(ctx context.Context, b store.Baseline) error {
 	return nil
 }
 
-// Baseline returns a baseline of a suite, or ErrNotFound.
-func (db *DB) Baseline(ctx context.Context, suite, name string) (store.Baseline, error) {
+// Baseline returns the baseline of a suite that has a name on a branch, else the one
+// that has it on any, or ErrNotFound.
+func (db *DB) Baseline(ctx context.Context, suite, name, branch string) (store.Baseline, error) {
 	var b store.Baseline
 	err := db.look(ctx, func(q querier) (err error) {
-		b, err = scanBaseline(q.queryRow(ctx, `SELECT suite, name, run, made FROM baselines WHERE suite = ? AND name = ?`, suite, name))
+		b, err = scanBaseline(q.queryRow(ctx, `SELECT `+baselineColumns+` FROM baselines
+			WHERE suite = ? AND name = ? AND branch IN (?, '') ORDER BY branch DESC LIMIT 1`, suite, name, branch))
 		return err
 	})
 	if err != nil {
@@ -49,11 +52,11 @@ func (db *DB) Baseline(ctx context.Context, suite, name string) (store.Baseline,
 	return b, nil
 }
 
-// Baselines returns all baselines, by suite and name.
+// Baselines returns all baselines, by suite, name and branch.
 func (db *DB) Baselines(ctx context.Context) ([]store.Baseline, error) {
 	var bs []store.Baseline
 	err := db.look(ctx, func(q querier) (err error) {
-		bs, err = readAll(ctx, q, scanBaseline, `SELECT suite, name, run, made FROM baselines ORDER BY suite, name`)
+		bs, err = readAll(ctx, q, scanBaseline, `SELECT `+baselineColumns+` FROM baselines ORDER BY suite, name, branch`)
 		return err
 	})
 	if err != nil {
@@ -62,10 +65,20 @@ func (db *DB) Baselines(ctx context.Context) ([]store.Baseline, error) {
 	return bs, nil
 }
 
+// DeleteBaseline takes a name away, of exactly this branch.
+func (db *DB) DeleteBaseline(ctx context.Context, suite, name, branch string) error {
+	if err := db.touch(ctx, `DELETE FROM baselines WHERE suite = ? AND name = ? AND branch = ?`, suite, name, branch); err != nil {
+		return fmt.Errorf("delete baseline %s of suite %s: %w", name, suite, err)
+	}
+	return nil
+}
+
+const baselineColumns = `suite, name, branch, run, made, note`
+
 func scanBaseline(row scanner) (store.Baseline, error) {
 	var b store.Baseline
 	var made int64
-	err := row.Scan(&b.Suite, &b.Name, &b.Run, &made)
+	err := row.Scan(&b.Suite, &b.Name, &b.Branch, &b.Run, &made, &b.Note)
 	b.Made = moment(made)
 	return b, err
 }

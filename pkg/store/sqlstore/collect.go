@@ -42,11 +42,20 @@ func (db *DB) Collect(ctx context.Context, before time.Time, dryRun bool) (store
 }
 
 const (
-	// A grading goes with its run. A run stays while it is being judged, and while
-	// it is a baseline.
+	// A grading goes with its run. A run stays while it is being judged, while it is a
+	// baseline, or what a run that is not done compares with, and while it is the last
+	// green one, of its suite or of a branch that is not abandoned: 90 days are
+	// 7776000000000 microseconds.
 	oldRun = `EXISTS (SELECT 1 FROM runs o WHERE o.id = coalesce(nullif(r.parent, ''), r.id) AND o.state = 'done' AND o.finished < ?1
 		AND NOT EXISTS (SELECT 1 FROM runs g WHERE g.parent = o.id AND g.state <> 'done' AND g.created >= ?1)
-		AND NOT EXISTS (SELECT 1 FROM baselines b WHERE b.run = o.id))`
+		AND NOT EXISTS (SELECT 1 FROM baselines b WHERE b.run = o.id)
+		AND NOT EXISTS (SELECT 1 FROM runs u WHERE u.base = o.id AND u.state <> 'done')
+		AND NOT (o.state = 'done' AND o.outcome = 'complete' AND o.verdict = 'pass' AND o.partial = 0
+			AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.suite = o.suite AND n.parent = ''
+				AND n.state = 'done' AND n.outcome = 'complete' AND n.verdict = 'pass' AND n.partial = 0
+				AND (n.created > o.created OR n.created = o.created AND n.id > o.id)
+				AND (n.branch = o.branch
+					OR NOT EXISTS (SELECT 1 FROM runs a WHERE a.suite = o.suite AND a.branch = o.branch AND a.created > ?1 - 7776000000000)))))`
 	// A run that Collect has taken out of the list needs nothing any more.
 	oldBlob = `b.put < ?1 AND NOT EXISTS (SELECT 1 FROM run_blobs n JOIN runs r ON r.id = n.run
 		WHERE n.sha256 = b.sha256 AND NOT ` + oldRun + `)`

@@ -116,8 +116,35 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 			return err
 		}
 	}
+	if base := snap.Baseline; base != nil {
+		for _, sha256 := range []string{base.Arm, base.History} {
+			if sha256 == "" {
+				continue
+			}
+			if _, err := getBlob(ctx, tx, sha256); err != nil {
+				return fmt.Errorf("blob %.64q of the baseline: %w", sha256, err)
+			}
+			if err := needBlobs(ctx, tx, r.ID, sha256); err != nil {
+				return err
+			}
+		}
+	}
 	if r.Parent != "" {
 		return nil // its cells are those of the run
+	}
+	var branch, base string
+	if snap.Git != nil {
+		branch = snap.Git.Branch
+	}
+	if snap.Baseline != nil {
+		base = snap.Baseline.Run
+	}
+	partial := 0
+	if snap.Partial {
+		partial = 1
+	}
+	if err := tx.later(ctx, `UPDATE runs SET branch = ?, partial = ?, base = ? WHERE id = ?`, branch, partial, base, r.ID); err != nil {
+		return err
 	}
 	for i, c := range snap.Plan.Cells {
 		if c.Case < 0 || c.Case >= len(snap.Cases) || c.Variant < 0 || c.Variant >= len(snap.Variants) {
@@ -188,13 +215,19 @@ func (db *DB) RunOfKey(ctx context.Context, tenant, key string) (eval.Run, error
 
 // ListRuns returns runs, newest first. A limit of 0 means all.
 func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error) {
+	until := int64(math.MaxInt64)
+	if !f.Until.IsZero() {
+		until = micros(f.Until)
+	}
 	var rs []eval.Run
 	err := db.look(ctx, func(q querier) (err error) {
 		rs, err = readAll(ctx, q, scanRun, `
 			SELECT `+runColumns+` FROM runs
 			WHERE parent = '' AND confirms = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5) AND (?6 = '' OR tenant = ?6)
+				AND (?7 = '' OR branch = ?7) AND created <= ?8
+				AND (NOT ?9 OR state = 'done' AND outcome = 'complete' AND verdict = 'pass' AND partial = 0)
 			ORDER BY created DESC, id DESC LIMIT ?4`,
-			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit), f.Schedule, f.Tenant)
+			f.Suite, f.Prefix, f.Unfinished, limit(f.Limit), f.Schedule, f.Tenant, f.Branch, until, f.Green)
 		return err
 	})
 	if err != nil {

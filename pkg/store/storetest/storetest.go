@@ -84,6 +84,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Runs/Confirming", testConfirming},
 		{"Live", testLive},
 		{"Baselines", testBaselines},
+		{"Baselines/RunsInUse", testRunsInUse},
 		{"Schedules/Table", testSchedules},
 		{"Schedules/Fire", testFire},
 		{"Schedules/FireQueued", testFireQueued},
