@@ -29,6 +29,8 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p.headline(s)
 	p.origin(s.Origin)
 	p.rates(s)
+	p.rounds(s)
+	p.confirmation(s)
 	p.money(s)
 	p.rules(s)
 	p.exemptions(s)
