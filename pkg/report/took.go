@@ -10,7 +10,8 @@ import (
 // took writes what a trial of an agent takes, once there are trials enough for the
 // median to have bounds.
 func (p *page) took(s eval.Stats) {
-	if s.Latency.P50CI == nil {
+	// An import may say nothing of it.
+	if s.Latency.P50CI == nil || max(s.Latency.Max, s.Cost.Max, s.Tokens.Max, s.Turns.Max) == 0 {
 		return
 	}
 	p.blank()
