@@ -41,7 +41,7 @@ func (c *command) doubts(loaded *suite.Loaded, sel suite.Selection) error {
 		}
 	}
 	if len(refused) > 0 {
-		return &suite.ProblemsError{Path: loaded.Path, Problems: append(refused, warned...)}
+		return &suite.ProblemsError{Path: suite.Short(c.env.Dir, loaded.Path), Problems: append(refused, warned...)}
 	}
 	c.problems(warned)
 	return nil

@@ -55,7 +55,7 @@ flags that is the gate and the baseline that the run has frozen.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&policy, "gate", "", "decide by the rules in this `FILE`, in the place of those that the run has frozen")
-	flags.StringVar(&baseline, "baseline", "", "compare with this `RUN`")
+	flags.StringVar(&baseline, "baseline", "", "compare with this `RUN`, or the one in file:// and a path")
 	flags.BoolVar(&explain, "explain", false, "say of each rule by which formula and numbers it was decided")
 	flags.BoolVar(&asJSON, "json", false, "print the decision as one JSON document")
 	return cmd
@@ -100,21 +100,12 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 		snap.Gate = p.Gate
 	}
 	if baseline != "" {
-		base, err := c.resolveRun(ctx, s, baseline, run.Suite)
+		arm, err := c.arm(ctx, s, baseline, run.Suite)
 		if err != nil {
 			return summary, err
 		}
-		of, err := loadSummary(ctx, s, base)
-		if err != nil {
-			return summary, err
-		}
-		before, err := snapshotOf(ctx, s, base)
-		if err != nil {
-			return summary, err
-		}
-		arm := eval.NewArm(before, of)
 		arms = gate.Arms{Base: &arm}
-		snap.Baseline = &eval.BaselineRef{Name: baseline, Run: base.ID}
+		snap.Baseline = &eval.BaselineRef{Name: baseline, Run: arm.Run}
 	}
 	gate.Decide(&summary, snap, arms)
 	return summary, nil

@@ -185,7 +185,7 @@ func (c *command) baselineOf(ctx context.Context, s reader, ref reference, suite
 
 // arm is what comparisons and gates need of the run that a reference names, or of the
 // file. suite is as for resolveRun.
-func (c *command) arm(ctx context.Context, d desk, ref, suite string) (eval.Arm, error) {
+func (c *command) arm(ctx context.Context, s reader, ref, suite string) (eval.Arm, error) {
 	if path, ok := eval.BaselineFile(ref); ok {
 		arm, err := scheduler.ReadArm(c.env.abs(path))
 		if err != nil {
@@ -193,13 +193,13 @@ func (c *command) arm(ctx context.Context, d desk, ref, suite string) (eval.Arm,
 		}
 		return arm, nil
 	}
-	run, err := c.resolveRun(ctx, d, ref, suite)
+	run, err := c.resolveRun(ctx, s, ref, suite)
 	if err != nil {
 		return eval.Arm{}, err
 	}
-	arm, err := armOf(ctx, d, run)
+	arm, err := armOf(ctx, s, run)
 	if named, _ := parseRef(ref); err == nil && named.baseline != "" {
-		b, err := c.baselineOf(ctx, d, named, suite)
+		b, err := c.baselineOf(ctx, s, named, suite)
 		arm.Note = b.Note
 		return arm, err
 	}

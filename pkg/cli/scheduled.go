@@ -7,17 +7,15 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
-	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
-	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
 // scheduled makes requests of runs of schedules, with so many attempts: it loads the
 // suite as it is at that moment.
 func (c *command) scheduled(attempts int) func(ctx context.Context, s eval.Schedule) (scheduler.Request, error) {
 	return func(ctx context.Context, s eval.Schedule) (scheduler.Request, error) {
-		load := loading{with: s.With}
+		load := loading{with: s.With, gate: s.Gate}
 		for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
 			load.set = append(load.set, name+"="+s.Vars[name])
 		}
@@ -27,17 +25,8 @@ func (c *command) scheduled(attempts int) func(ctx context.Context, s eval.Sched
 				sel.axes = append(sel.axes, name+"="+value)
 			}
 		}
-		request, err := c.prepare(ctx, s.Suite, load, sel)
-		if err == nil && s.Gate != "" {
-			err = putGate(request.Suite, s.Gate)
-		}
-		return request, err
+		return c.prepare(ctx, s.Suite, load, sel)
 	}
-}
-
-// putGate puts the gate of a policy file in place of that of a suite.
-func putGate(_ *suite.Loaded, path string) error {
-	return usage("write the gate into the suite", "policy files, such as %s, cannot be read yet", report.Line(path, 200))
 }
 
 // reconcile takes over the schedules of the farm file. Without a file, those of the

@@ -183,7 +183,7 @@ func fewer(n int, what string, enough func(int) bool) (Doubt, bool) {
 		needed++
 	}
 	return Doubt{
-		Message: fmt.Sprintf("the rule can never be decided: %s are too few for an interval", plural(n, what)),
+		Message: "the rule can never be decided: there is no interval of " + plural(n, what),
 		Hint:    "it takes " + plural(needed, what),
 	}, true
 }

@@ -24,7 +24,7 @@ func (g *sitting) listing(c claim, r *eval.RuleResult) {
 		now := strings.Join(cell.Listings, ", ")
 		want := c.Fingerprint
 		if want == "" {
-			want = before[eval.ArmCell{Case: cell.Case, Variant: cell.Variant}.Key()]
+			want = before[keyOf(cell)]
 		}
 		if now == "" || want == "" {
 			continue

@@ -11,9 +11,7 @@ func Looks(snap eval.Snapshot) []int { return snap.Plan.Looks }
 // level of that look, whatever the trials without a verdict would have shown. It is not
 // at a round that is no look, nor without such a rule.
 func Decided(s eval.Summary, snap eval.Snapshot, arms Arms, round int) bool {
-	g := &sitting{s: &s, snap: snap, arms: arms}
-	g.s.Cells = append([]eval.CellStats(nil), s.Cells...) // the caller's stay as they are
-	g.exemptions()
+	g := newSitting(s, snap, arms)
 	decided := false
 	for _, c := range claims(snap, round) {
 		if !c.ByChance() || c.Kind != eval.KindAgent {

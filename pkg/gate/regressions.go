@@ -64,7 +64,7 @@ func (g *sitting) confirmed(c claim, r *eval.RuleResult) {
 	}
 	for _, i := range Suspects(*g.s, g.snap, g.arms) {
 		if in[i] {
-			key := eval.ArmCell{Case: g.s.Cells[i].Case, Variant: g.s.Cells[i].Variant}.Key()
+			key := keyOf(g.s.Cells[i])
 			suspects[key] = g.s.Cells[i].Case + " [" + g.s.Cells[i].Variant + "]"
 			order = append(order, key)
 		}

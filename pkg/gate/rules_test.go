@@ -441,11 +441,19 @@ func TestSuspects(t *testing.T) {
 	head := []eval.CellStats{agent("a", eval.VerdictCounts{Pass: 3}), agent("b", eval.VerdictCounts{Pass: 1, Fail: 2}), agent("c", eval.VerdictCounts{Pass: 2, Fail: 1})}
 	base := armOf("r-base", agent("a", eval.VerdictCounts{Pass: 3}), agent("b", eval.VerdictCounts{Pass: 3}), agent("c", eval.VerdictCounts{Pass: 3}))
 	s, snap := ofCells(head...)
+	if got := Suspects(s, snap, Arms{Base: base, History: base}); len(got) > 0 {
+		t.Errorf("without a rule on regressions: got suspects %v, want none", got)
+	}
+	snap.Gate.Rules = []eval.Rule{{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.05}}
 	if got := Suspects(s, snap, Arms{Base: base, History: base}); len(got) != 1 || got[0] != 1 {
 		t.Errorf("got suspects %v, want the second cell", got)
 	}
 	if got := Suspects(s, snap, Arms{Base: base}); len(got) > 0 {
 		t.Errorf("without a history: got suspects %v, want none", got)
+	}
+	snap.Waivers = []eval.Waiver{{Case: "b", Expires: now.Add(time.Hour)}}
+	if got := Suspects(s, snap, Arms{Base: base, History: base}); len(got) > 0 {
+		t.Errorf("a waived cell: got suspects %v, want none", got)
 	}
 }
 
@@ -472,9 +480,9 @@ func TestDoubts(t *testing.T) {
 		{"enough for k", 20, 4, hat, "", "", false},
 		{"one case says nothing of others", 1, 5, hat, "can never pass", "it takes", false},
 		{"single repeats cannot disagree", 20, 1, onAgents(eval.MetricDisagreement, "<=", 0.2), "one repeat cannot disagree", "repeats: 2", false},
-		{"too few for a percentile", 10, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "50 trials are too few", "it takes 7", false},
+		{"too few for a percentile", 10, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "no interval of 50 trials", "it takes 7", false},
 		{"enough for a percentile", 20, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "", "", false},
-		{"too few cells for medians", 3, 5, medians, "3 cells are too few", "it takes 5 cells", false},
+		{"too few cells for medians", 3, 5, medians, "no interval of 3 cells", "it takes 5 cells", false},
 		{"a margin that is too narrow", 20, 5, eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.05}, "20 cells × 5 repeats show a drop of 0.12, and the margin is 0.05", "repeats: 30", true},
 		{"a margin that is wide enough", 20, 5, eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.15}, "", "", false},
 	}

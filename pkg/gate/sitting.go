@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/compare"
@@ -18,6 +19,14 @@ type sitting struct {
 	arms Arms
 	// exempt are the cells that are out of the gate, by index.
 	exempt map[int]bool
+}
+
+// newSitting looks at a summary and leaves it as it is.
+func newSitting(s eval.Summary, snap eval.Snapshot, arms Arms) *sitting {
+	s.Cells = slices.Clone(s.Cells)
+	g := &sitting{s: &s, snap: snap, arms: arms}
+	g.exemptions()
+	return g
 }
 
 // decide puts one claim.

@@ -19,14 +19,14 @@ const comparedCases = 8
 
 // createCompared stores a run that must not be worse than a baseline, whose suspects are
 // tried again four times.
-func (b *bundle) createCompared(ref *eval.BaselineRef, blobs []eval.Blob, budget eval.Budget, checks ...eval.Check) eval.Run {
+func (b *bundle) createCompared(ref *eval.BaselineRef, blobs []eval.Blob, budget eval.Budget) eval.Run {
 	b.t.Helper()
 	loaded := &suite.Loaded{Hash: "hash", Suite: eval.Suite{Name: "compared", Repeats: eval.Repeats{N: 3}, Budget: budget, Gate: eval.Gate{
 		Baseline: "main", Rules: []eval.Rule{{Metric: eval.MetricRegressions, Margin: 0.05}}, Confirm: &eval.Confirm{Repeats: 4},
 	}}}
 	for i := range comparedCases {
 		loaded.Suite.Cases = append(loaded.Suite.Cases, eval.Case{
-			ID: fmt.Sprintf("case-%d", i), Kind: eval.KindAgent, Server: "s", Checks: checks, Limits: eval.Limits{Tokens: 10},
+			ID: fmt.Sprintf("case-%d", i), Kind: eval.KindAgent, Server: "s", Limits: eval.Limits{Tokens: 10},
 		})
 	}
 	run, err := scheduler.Create(b.t.Context(), b.store, scheduler.Request{Suite: loaded, Seed: 1, Baseline: ref, BaselineBlobs: blobs})
@@ -47,9 +47,9 @@ func (b *bundle) snapshot(run eval.Run) eval.Snapshot {
 
 // baseline carries a run out in which all passes, and makes a baseline of it, with a
 // history of ten such runs or none.
-func (b *bundle) baseline(history bool, checks ...eval.Check) (*eval.BaselineRef, []eval.Blob) {
+func (b *bundle) baseline(history bool) (*eval.BaselineRef, []eval.Blob) {
 	b.t.Helper()
-	run := b.createCompared(nil, nil, eval.Budget{}, checks...)
+	run := b.createCompared(nil, nil, eval.Budget{})
 	b.adopt(run)
 	for _, j := range b.stretch(run, 0, 3*comparedCases) {
 		b.record(j, eval.AttemptDone, eval.Pass)
