@@ -57,10 +57,10 @@ func (c *coverage) finish(run eval.Run, snap eval.Snapshot, l eval.Ledger, in *r
 	}
 	taken := l.Total()
 	if run.Budget.MicroUSD > 0 {
-		covered.LeftMicroUSD = max(0, run.Budget.MicroUSD-taken.MicroUSD)
+		covered.LeftMicroUSD = max(0, run.Budget.MicroUSD-run.Reserve.MicroUSD-taken.MicroUSD)
 	}
 	if run.Budget.Tokens > 0 {
-		covered.LeftTokens = max(0, run.Budget.Tokens-taken.Tokens)
+		covered.LeftTokens = max(0, run.Budget.Tokens-run.Reserve.Tokens-taken.Tokens)
 	}
 	return cost, covered
 }

@@ -153,6 +153,9 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 		observer.Stored = cancelAtFail(ctx, s, run, observer.Stored)
 	}
 	summary, err := app.Carry(ctx, conf, s, run.ID, observer)
+	if err == nil {
+		watch.ended(summary)
+	}
 	watch.stop()
 	if errors.Is(err, app.ErrStopped) {
 		saved := fmt.Sprintf("%d of %d trials are", watch.done(), run.Trials)
@@ -184,7 +187,7 @@ func cancelAtFail(ctx context.Context, s store.Store, run eval.Run, next func(st
 	var once sync.Once
 	return func(st store.Stored) {
 		next(st)
-		if !st.Final || st.Result.Verdict != eval.Fail {
+		if !st.Final || st.Run != run.ID && st.Parent != run.ID || st.Result.Verdict != eval.Fail {
 			return
 		}
 		once.Do(func() {

@@ -120,6 +120,7 @@ func (w *watching) follow(ctx context.Context, s reader, news *news) (eval.Run, 
 		}
 		w.mu.Lock()
 		w.counts = counts
+		w.planned(run)
 		w.mu.Unlock()
 		for _, e := range results {
 			if err := w.tell(ctx, s, e); err != nil {

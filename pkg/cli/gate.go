@@ -83,7 +83,7 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 	if err != nil {
 		return summary, err
 	}
-	arms, err := scheduler.Arms(ctx, s, snap)
+	arms, err := scheduler.Arms(ctx, s, run, snap)
 	if err != nil {
 		return summary, err
 	}

@@ -13,6 +13,9 @@ import (
 // planLine is what a run will take, in one line.
 func planLine(f eval.Forecast) string {
 	parts := []string{"plan: " + plural(f.Trials, "trial")}
+	if q := f.Sequential; q != nil {
+		parts = []string{fmt.Sprintf("plan: %d to %s", q.Trials, plural(f.Trials, "trial"))}
+	}
 	switch e := f.Cost.Total; e.Basis {
 	case eval.BasisHistory, eval.BasisMixed:
 		from := "from " + plural(len(f.Past.Runs), "run")
@@ -26,6 +29,9 @@ func planLine(f eval.Forecast) string {
 		parts = append(parts, "free")
 	case eval.BasisUnknown:
 		parts = append(parts, unknownCost(f))
+	}
+	if q := f.Sequential; q != nil && f.Cost.Total.P95 != nil && f.Cost.Total.Basis != eval.BasisNone {
+		parts = append(parts, fmt.Sprintf("%s if the first look decides", expected(q.Cost.Total, about)))
 	}
 	if d := f.Duration; d.Time != nil && len(d.Bounds) > 0 {
 		parts = append(parts, roughly(d)+" "+lasting(*d.Time), "bound by "+boundWords(d.Bounds[0]))
@@ -113,6 +119,13 @@ func planLines(f eval.Forecast) []string {
 	if f.Affords != nil {
 		for i, line := range affordsLines(*f.Affords, f.Cost.Judges.Basis != eval.BasisNone) {
 			add([]string{"budget", "", "", ""}[i], line)
+		}
+	}
+	if q := f.Sequential; q != nil {
+		last := q.Looks[len(q.Looks)-1]
+		add("repeats", fmt.Sprintf("%d to %d, until the gate is decided: looks after %s rounds", q.Looks[0], last, strings.Trim(fmt.Sprint(q.Looks), "[]")))
+		if len(q.Looks) > 1 {
+			add("", fmt.Sprintf("decided at the first look: %s, cost %s", plural(q.Trials, "trial"), expectation(q.Cost, about)))
 		}
 	}
 	if f.Fit != nil {

@@ -101,9 +101,10 @@ func (c *command) resolveRun(ctx context.Context, s reader, text, suite string) 
 	}
 }
 
-// runOfID finds a run by its id or a unique prefix of it, and a grading by its id.
+// runOfID finds a run by its id or a unique prefix of it, and a grading, or a run that
+// confirms another one, by its id.
 func runOfID(ctx context.Context, s reader, id string) (eval.Run, error) {
-	if strings.Contains(id, ".g") {
+	if strings.Contains(id, ".g") || strings.Contains(id, ".c") {
 		g, err := s.Run(ctx, id)
 		if !errors.Is(err, store.ErrNotFound) {
 			return g, err

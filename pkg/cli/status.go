@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/httpapi"
 	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
 // runStatus is the document of `status --json`.
@@ -18,6 +21,8 @@ type runStatus struct {
 	httpapi.Status
 	// Owner is the process on this machine that carries the run out.
 	Owner *app.Owner `json:"owner,omitempty"`
+	// Confirmation is where the run stands that tries the suspects of this one again.
+	Confirmation *httpapi.Status `json:"confirmation,omitempty"`
 }
 
 func (c *command) status() *cobra.Command {
@@ -31,6 +36,9 @@ func (c *command) status() *cobra.Command {
 			return c.withDesk(ctx, args, func(d desk, run eval.Run) error {
 				st, err := d.Status(ctx, run)
 				if err != nil {
+					return err
+				}
+				if st.Confirmation, err = confirming(ctx, d, run); err != nil {
 					return err
 				}
 				if err := c.printStatus(st, asJSON); err != nil {
@@ -51,6 +59,23 @@ func (c *command) status() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	cmd.Flags().BoolVar(&exitStatus, "exit-status", false, "exit with the run's code, 4 while it is not done")
 	return cmd
+}
+
+// confirming is where the run stands that tries the suspects of a run again; nil if there
+// is none.
+func confirming(ctx context.Context, d desk, run eval.Run) (*httpapi.Status, error) {
+	if run.Parent != "" || run.Confirms != "" {
+		return nil, nil
+	}
+	again, err := d.Run(ctx, run.Confirmation())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	st, err := d.Status(ctx, again)
+	return &st.Status, err
 }
 
 func (c *command) printStatus(st runStatus, asJSON bool) error {
@@ -83,6 +108,9 @@ func (c *command) printStatus(st runStatus, asJSON bool) error {
 	c.print("%s\n", strings.Join(parts, "  "))
 	if line := spending(st.Run, st.Ledger.Known()); line != "" {
 		c.print("  %s\n", line)
+	}
+	if of := st.Confirmation; of != nil {
+		c.print("  %s tries suspects again  %s  %d/%d\n", report.Line(of.ID, 100), of.State, of.Done, of.Trials)
 	}
 	if st.Live != nil {
 		now := time.Now()

@@ -18,6 +18,7 @@ import (
 type watching struct {
 	progress Progress
 	snap     eval.Snapshot
+	run      string // that is watched
 	quit     chan struct{}
 	ticked   sync.WaitGroup
 	unhook   func() bool // from the end of the command's context
@@ -73,7 +74,7 @@ func (c *command) watchOver(ctx context.Context, f *showing, queue, note string,
 	if w.counts, err = s.Counts(ctx, of); err != nil {
 		return nil, err
 	}
-	w.order = eval.NewOrder(w.snap.Plan)
+	w.order, w.run = eval.NewOrder(w.snap.Plan), of
 	cases := map[int]bool{}
 	for _, cell := range w.snap.Plan.Cells {
 		cases[cell.Case] = true
@@ -104,8 +105,8 @@ func (w *watching) observer() app.Observer {
 }
 
 func (w *watching) stored(st store.Stored) {
-	if !st.Final {
-		return
+	if !st.Final || st.Run != w.run && st.Parent != w.run {
+		return // what confirms the run is not among its trials
 	}
 	w.mu.Lock()
 	if st.Was != "" {
@@ -181,6 +182,7 @@ func (w *watching) look(ctx context.Context, s reader, run string) {
 		}
 		w.mu.Lock()
 		w.doing, w.limits, w.paused, w.waits = says, limits, paused, waits(live)
+		w.planned(of)
 		if w.afar {
 			w.running = running
 		}
@@ -188,6 +190,10 @@ func (w *watching) look(ctx context.Context, s reader, run string) {
 		w.mu.Unlock()
 	}
 }
+
+// planned follows how many trials the run has: fewer, once it is decided. The caller
+// holds the mutex.
+func (w *watching) planned(of eval.Run) { w.total = min(w.total, of.Trials) }
 
 func (w *watching) status() Status {
 	w.mu.Lock()
@@ -207,6 +213,13 @@ func (w *watching) status() Status {
 }
 
 func (w *watching) done() int { return w.status().Done }
+
+// ended tells what the run came to, before the progress stops.
+func (w *watching) ended(s eval.Summary) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.total = min(w.total, s.Trials)
+}
 
 func (w *watching) stop() {
 	w.unhook()

@@ -33,6 +33,18 @@ type Forecast struct {
 	// Fit is how many repeats the budget decides on; null where the suite says it
 	// itself.
 	Fit *Fit `json:"fit,omitempty"`
+	// Sequential is what the run comes to if it is decided at the first look; null where
+	// repeats do not end when it is. The other numbers are those of all rounds then.
+	Sequential *Earliest `json:"sequential,omitempty"`
+}
+
+// An Earliest is what a run comes to that is decided at the first of its looks.
+type Earliest struct {
+	Looks  []int        `json:"looks"`
+	Trials int          `json:"trials"`
+	Calls  Expectations `json:"calls"`
+	Tokens Expectations `json:"tokens"`
+	Cost   Expectations `json:"cost_microusd"`
 }
 
 // A Past is the trials that a forecast rests on: those of the same cells.

@@ -42,6 +42,12 @@ type Run struct {
 	// scores.
 	Grading string `json:"grading,omitempty"`
 	Parent  string `json:"parent,omitempty"`
+	// Confirms is set for a run that tries the suspects of another one again, and names
+	// that: it is carried out with it, under its caps, and never among its trials.
+	Confirms string `json:"confirms,omitempty"`
+	// Reserve is the part of the Budget that the run leaves to the one that confirms its
+	// suspects.
+	Reserve Amount `json:"reserve,omitzero"`
 	// Budget of the run, with its gradings. DayMicroUSD bounds all runs of a UTC day
 	// beside it.
 	Budget      Budget `json:"budget,omitzero"`
@@ -62,6 +68,17 @@ type Run struct {
 	Summary  string    `json:"summary,omitempty"`
 	Created  time.Time `json:"created"`
 	Finished time.Time `json:"finished,omitzero"`
+}
+
+// Confirmation is the id of the run that tries the suspects of this one again, if it has
+// any.
+func (r Run) Confirmation() string { return r.ID + ".c1" }
+
+// Own is the Budget without the Reserve: what the run and its gradings may take.
+func (r Run) Own() Budget {
+	b := r.Budget
+	b.MicroUSD, b.Tokens = b.MicroUSD-r.Reserve.MicroUSD, b.Tokens-r.Reserve.Tokens
+	return b
 }
 
 // Capped says whether what trials may take has to be held before they begin.

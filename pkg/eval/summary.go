@@ -25,6 +25,8 @@ type Summary struct {
 	Exemptions []Exemption  `json:"exemptions,omitempty"`
 	// Sequential says how far a run went whose repeats end when it is decided.
 	Sequential *Sequential `json:"sequential,omitempty"`
+	// Confirmation is the run that tried the suspects of this one again.
+	Confirmation *Confirmation `json:"confirmation,omitempty"`
 	// Baseline that the gate compared with.
 	Baseline *BaselineRef `json:"baseline,omitempty"`
 	// Causes counts the trials without a pass or a fail by why that is.
@@ -83,6 +85,20 @@ type Sequential struct {
 	Looks []int `json:"looks"`
 	// Decided says that the run stopped at the look.
 	Decided bool `json:"decided,omitempty"`
+}
+
+// A Confirmation is what the fresh repeats of a run's suspects came to. They are in no
+// other number of the run, nor is what they cost.
+type Confirmation struct {
+	Run    string        `json:"run"`
+	Cells  int           `json:"cells"`
+	Trials int           `json:"trials"`
+	Counts VerdictCounts `json:"counts"`
+	// Outcome of that run.
+	Outcome RunOutcome `json:"outcome"`
+	// MicroUSD that it cost, null if nobody knows, and what is known of it.
+	MicroUSD      *int64 `json:"microusd"`
+	KnownMicroUSD int64  `json:"known_microusd"`
 }
 
 // VerdictCounts counts trials by verdict.

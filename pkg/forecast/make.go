@@ -56,6 +56,16 @@ func Make(p Plan) eval.Forecast {
 	out.Cells = len(f.cells)
 	out.Past = f.past()
 	out.Calls, out.Tokens, out.Cost = f.calls.expect(repeats), f.tokens.expect(repeats), f.cost.expect(repeats)
+	if looks := p.Snapshot.Plan.Looks; len(looks) > 0 {
+		first := eval.Earliest{Looks: looks}
+		repeats := make([]int, len(f.cells))
+		for i, c := range p.Snapshot.Plan.Until(looks[0]).Cells {
+			repeats[i] = c.Repeats
+			first.Trials += c.Repeats
+		}
+		first.Calls, first.Tokens, first.Cost = f.calls.expect(repeats), f.tokens.expect(repeats), f.cost.expect(repeats)
+		out.Sequential = &first
+	}
 	out.Duration = f.duration(repeats)
 	out.Shows = f.shows(f.fewest(repeats))
 	return out

@@ -29,6 +29,8 @@ func Terminal(w io.Writer, s eval.Summary, o Options) error {
 	p := newPage(o)
 	p.headline(s)
 	p.rates(s)
+	p.rounds(s)
+	p.confirmation(s)
 	p.money(s)
 	p.rules(s)
 	p.exemptions(s)

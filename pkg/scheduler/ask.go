@@ -31,8 +31,11 @@ type Controller interface {
 
 // Cancel asks for the end of a run.
 func Cancel(ctx context.Context, s Controller, run eval.Run) error {
-	if run.State == eval.RunDone {
+	switch {
+	case run.State == eval.RunDone:
 		return refuse("", "run %s is done already: %s", run.ID, run.Outcome)
+	case run.Confirms != "":
+		return refuse("evalfarm cancel "+run.Confirms, "%s confirms run %s, and is cancelled with it", run.ID, run.Confirms)
 	}
 	if err := s.SetControl(ctx, run.ID, eval.ControlCancel); err != nil {
 		return fmt.Errorf("cancel run %s: %w", run.ID, err)
@@ -43,6 +46,8 @@ func Cancel(ctx context.Context, s Controller, run eval.Run) error {
 // Pausable says why a run cannot be paused.
 func Pausable(run eval.Run) error {
 	switch {
+	case run.Confirms != "":
+		return refuse("evalfarm pause "+run.Confirms, "%s confirms run %s, and is paused with it", run.ID, run.Confirms)
 	case run.Parent != "":
 		return refuse("evalfarm pause "+run.Parent, "%s is a grading; it is paused with its run", run.ID)
 	case run.State == eval.RunDone:
@@ -74,6 +79,9 @@ type Resumer interface {
 // Whole is what there is to go on with when a run is named: a grading that was
 // interrupted, or else the run that it belongs to.
 func Whole(ctx context.Context, s Resumer, run eval.Run) (eval.Run, error) {
+	if run.Confirms != "" {
+		return s.Run(ctx, run.Confirms)
+	}
 	if run.Parent == "" {
 		return run, nil
 	}
@@ -113,6 +121,8 @@ type Retrier interface {
 // Retryable says why trials of a run cannot be tried again.
 func Retryable(run eval.Run) error {
 	switch {
+	case run.Confirms != "":
+		return refuse("evalfarm retry "+run.Confirms, "%s confirms run %s, and is tried again with it", run.ID, run.Confirms)
 	case run.Parent != "":
 		return refuse("evalfarm judge "+run.Parent, "%s is a grading, which is never changed", run.ID)
 	case run.State == eval.RunFinalizing && run.Carrier == eval.CarrierService:
@@ -121,8 +131,8 @@ func Retryable(run eval.Run) error {
 	return nil
 }
 
-// Due counts the trials that a retry would run. Unfinished ones are those of the plan
-// without a result.
+// Due counts the trials that a retry would run, those of the run that confirms this one
+// included. Unfinished ones are those of the plan without a result.
 func Due(ctx context.Context, s Retrier, run eval.Run, vs []eval.Verdict) (int, error) {
 	counts, err := s.Counts(ctx, run.ID)
 	if err != nil {
@@ -135,7 +145,18 @@ func Due(ctx context.Context, s Retrier, run eval.Run, vs []eval.Verdict) (int, 
 			due += run.Trials - counts.Total()
 		}
 	}
-	return due, nil
+	if run.Confirms != "" {
+		return due, nil
+	}
+	again, err := s.Run(ctx, run.Confirmation())
+	if errors.Is(err, store.ErrNotFound) {
+		return due, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	more, err := Due(ctx, s, again, vs)
+	return due + more, err
 }
 
 // Retry makes the trials of a run with one of the verdicts due again, and says how many

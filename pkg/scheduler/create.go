@@ -137,8 +137,12 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		snap.Plan.Looks = loaded.Suite.Repeats.Looks()
 	}
 	holdsOf(snap, loaded.Suite.Cases)
+	part, err := reserve(snap, budget)
+	if err != nil {
+		return eval.Run{}, eval.Snapshot{}, nil, err
+	}
 	if loaded.Suite.Repeats.Fit != "" && req.Selection.Repeats == 0 {
-		if err := fit(&snap, loaded.Suite, budget, req.Rounds); err != nil {
+		if err := fit(&snap, loaded.Suite, eval.Run{Budget: budget, Reserve: part}.Own(), req.Rounds); err != nil {
 			return eval.Run{}, eval.Snapshot{}, nil, err
 		}
 	}
@@ -149,7 +153,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		Trials: snap.Plan.Trials(), Attempts: or(req.Attempts, 3), MaxLost: or(req.MaxLost, 10),
 		Priority: or(req.Priority, 1), Tenant: req.Tenant, Key: req.Key, Asked: req.Asked, Carrier: cmp.Or(req.Carrier, eval.CarrierProcess), Created: now.UTC(),
 		Budget: budget, DayMicroUSD: req.DayMicroUSD, Schedule: req.Schedule, ScheduleMicroUSD: req.ScheduleMicroUSD,
-		Notify: req.Notify,
+		Notify: req.Notify, Reserve: part,
 	}
 	if err := checkBudget(run, snap, loaded.Suite.Cases); err != nil {
 		return eval.Run{}, eval.Snapshot{}, nil, err

@@ -42,7 +42,6 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 // An Ender is what ending a run needs of the store.
 type Ender interface {
 	Source
-	Run(ctx context.Context, id string) (eval.Run, error)
 	SetState(ctx context.Context, run string, s eval.RunState) error
 	Finish(ctx context.Context, r eval.Run, summary eval.Blob, notices ...store.Notice) error
 }
@@ -57,6 +56,9 @@ func End(ctx context.Context, s Ender, run eval.Run, outcome eval.RunOutcome) (e
 	ending := end
 	if run.Parent != "" {
 		ending = endGrading
+	}
+	if err := endConfirmation(ctx, s, run, snap); err != nil {
+		return eval.Summary{}, err
 	}
 	_, summary, err := ending(ctx, s, run, snap)
 	return summary, err
@@ -136,6 +138,7 @@ func regrade(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval
 // A Source is what a summary is made from.
 type Source interface {
 	blob.Store
+	Run(ctx context.Context, id string) (eval.Run, error)
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }
@@ -149,33 +152,15 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 	if summary.Fingerprint, err = aggregate.Fingerprint(snap, each); err != nil {
 		return eval.Summary{}, err
 	}
-	arms, err := Arms(ctx, s, snap)
+	arms, err := Arms(ctx, s, run, snap)
 	if err != nil {
+		return eval.Summary{}, err
+	}
+	if summary.Confirmation, _, err = confirmed(ctx, s, run, snap); err != nil {
 		return eval.Summary{}, err
 	}
 	gate.Decide(&summary, snap, arms)
 	return summary, nil
-}
-
-// Arms loads what the gate of a run compares with: the arms that its snapshot names.
-func Arms(ctx context.Context, s blob.Store, snap eval.Snapshot) (gate.Arms, error) {
-	var arms gate.Arms
-	if snap.Baseline == nil {
-		return arms, nil
-	}
-	for _, of := range []struct {
-		blob string
-		arm  **eval.Arm
-	}{{snap.Baseline.Arm, &arms.Base}, {snap.Baseline.History, &arms.History}} {
-		if of.blob == "" {
-			continue
-		}
-		*of.arm = new(eval.Arm)
-		if err := blob.LoadJSON(ctx, s, of.blob, *of.arm); err != nil {
-			return arms, fmt.Errorf("load baseline %s: %w", snap.Baseline.Name, err)
-		}
-	}
-	return arms, nil
 }
 
 // numbers are a summary without what the gate says of it. They speak of the plan up to
@@ -192,6 +177,36 @@ func numbers(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) (e
 	}
 	summary.Sequential = sequential(run, snap.Plan, summary.Coverage)
 	return summary, nil
+}
+
+// An armory is where arms are found.
+type armory interface {
+	blob.Store
+	Run(ctx context.Context, id string) (eval.Run, error)
+}
+
+// Arms loads what the gate of a run compares with: the arms that its snapshot names, and
+// the fresh repeats of its suspects, if they were tried again.
+func Arms(ctx context.Context, s armory, run eval.Run, snap eval.Snapshot) (arms gate.Arms, err error) {
+	if snap.Baseline == nil {
+		return arms, nil
+	}
+	if _, arms.Fresh, err = confirmed(ctx, s, run, snap); err != nil {
+		return arms, err
+	}
+	for _, of := range []struct {
+		blob string
+		arm  **eval.Arm
+	}{{snap.Baseline.Arm, &arms.Base}, {snap.Baseline.History, &arms.History}} {
+		if of.blob == "" {
+			continue
+		}
+		*of.arm = new(eval.Arm)
+		if err := blob.LoadJSON(ctx, s, of.blob, *of.arm); err != nil {
+			return arms, fmt.Errorf("load baseline %s: %w", snap.Baseline.Name, err)
+		}
+	}
+	return arms, nil
 }
 
 // Summarize makes the summary of a run as it stands now, done or not.

@@ -76,7 +76,7 @@ func askedNames(snap eval.Snapshot, c eval.Case, v eval.Variant) []string {
 // from being kept: models that nobody knows the price of, and trials that nothing
 // bounds. Of a grading, only judges cost something.
 func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
-	money := run.CapsMoney()
+	money, own := run.CapsMoney(), run.Own()
 	var problems []string
 	seen := map[string]bool{}
 	report := func(problem string) {
@@ -110,16 +110,16 @@ func checkBudget(run eval.Run, snap eval.Snapshot, cases []eval.Case) error {
 		switch {
 		case paid && money && hold.MicroUSD == 0:
 			report(fmt.Sprintf("nothing bounds what a trial of %s may cost; give it limits: {cost_usd: 0.10}, or {tokens: 50000}", c.ID))
-		case run.Budget.Tokens > 0 && hold.Tokens == 0:
+		case own.Tokens > 0 && hold.Tokens == 0:
 			report(fmt.Sprintf("nothing bounds how many tokens a trial of %s may take; give it limits: {tokens: 50000}", c.ID))
-		case run.Budget.MicroUSD > 0 && hold.MicroUSD > run.Budget.MicroUSD:
-			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.Budget.MicroUSD)))
+		case own.MicroUSD > 0 && hold.MicroUSD > own.MicroUSD:
+			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(own.MicroUSD)))
 		case run.DayMicroUSD > 0 && hold.MicroUSD > run.DayMicroUSD:
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than all runs of a day may, %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.DayMicroUSD)))
 		case run.ScheduleMicroUSD > 0 && hold.MicroUSD > run.ScheduleMicroUSD:
 			report(fmt.Sprintf("a trial of %s may cost %s, which is more than the schedule's whole budget of %s; lower its limits.cost_usd", c.ID, eval.USD(hold.MicroUSD), eval.USD(run.ScheduleMicroUSD)))
-		case run.Budget.Tokens > 0 && hold.Tokens > run.Budget.Tokens:
-			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, run.Budget.Tokens))
+		case own.Tokens > 0 && hold.Tokens > own.Tokens:
+			report(fmt.Sprintf("a trial of %s may take %d tokens, which is more than the whole budget of %d", c.ID, hold.Tokens, own.Tokens))
 		}
 	}
 	if len(problems) > 0 {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func (s *Scheduler) show(ctx context.Context, runs []*running) error {
 			live.NoWorker = r.queue.slots == 0 && len(r.dispatched()) > 0
 		}
 		for _, a := range doing {
-			if a.Run == r.run.ID || r.judges != nil && a.Run == r.judges.run.ID {
+			if slices.ContainsFunc(r.family(), func(of *running) bool { return a.Run == of.run.ID }) {
 				live.Running = append(live.Running, a)
 			}
 		}

@@ -108,7 +108,7 @@ func (s *Scheduler) decided(ctx context.Context, r *running, round int) (bool, e
 	if err != nil {
 		return false, err
 	}
-	arms, err := Arms(ctx, s.store, r.snapshot)
+	arms, err := Arms(ctx, s.store, r.run, r.snapshot)
 	if err != nil {
 		return false, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Park takes back what of a run and its grading waits in the queue, after the
+// Park takes back what of a run, its grading and its confirmation waits in the queue, after the
 // workers of this process have drained: nobody has begun it, so that it is charged
 // nothing when the run goes on. The run is moved no more until it is adopted again.
 func (s *Scheduler) Park(ctx context.Context, id string) error {
@@ -18,15 +18,11 @@ func (s *Scheduler) Park(ctx context.Context, id string) error {
 		return nil
 	}
 	s.mu.Lock()
-	delete(s.runs, id)
-	if r.judges != nil {
-		delete(s.runs, r.judges.run.ID)
+	for _, with := range r.family() {
+		delete(s.runs, with.run.ID)
 	}
 	s.mu.Unlock()
-	for _, r := range []*running{r, r.judges} {
-		if r == nil {
-			continue
-		}
+	for _, r := range r.family() {
 		if err := s.reload(ctx, r); err != nil {
 			return fmt.Errorf("park run %s: %w", r.run.ID, err)
 		}

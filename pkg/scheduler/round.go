@@ -80,11 +80,14 @@ func (s *Scheduler) attend(ctx context.Context, r *running) (going bool, err err
 		if err := s.reload(ctx, r); err != nil || !r.complete() {
 			return err == nil, err
 		}
-		outcome := eval.OutcomeComplete
 		if r.judges != nil && r.judges.run.Outcome == eval.OutcomeBudgetExhausted {
-			outcome, r.run.Short = eval.OutcomeBudgetExhausted, r.judges.run.Short
+			r.run.Short = r.judges.run.Short
+			return false, s.finish(ctx, r, eval.OutcomeBudgetExhausted)
 		}
-		return false, s.finish(ctx, r, outcome)
+		if waits, err := s.confirm(ctx, r); waits || err != nil {
+			return false, err
+		}
+		return false, s.finish(ctx, r, eval.OutcomeComplete)
 	}
 	if r.exhausted() {
 		r.run.Short = r.shortage()
@@ -113,6 +116,9 @@ func (s *Scheduler) follow(ctx context.Context, r *running) error {
 		var of eval.Run
 		of, err = s.store.Run(ctx, now.Parent)
 		now.Control, now.Budget = of.Control, of.Budget
+	}
+	if err == nil {
+		err = s.obey(ctx, r, &now)
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -199,7 +205,7 @@ func (s *Scheduler) answer(ctx context.Context, r *running) error {
 // wind ends a cancelled run: it empties the queue of its trials and finishes
 // once no worker holds one any more.
 func (s *Scheduler) wind(ctx context.Context, r *running) error {
-	if r.judges != nil && !r.judges.over() {
+	if r.judges != nil && !r.judges.over() || r.confirmation != nil && !r.confirmation.over() {
 		return nil
 	}
 	out := r.dispatched()

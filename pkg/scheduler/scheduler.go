@@ -113,6 +113,11 @@ type running struct {
 	// judges is the grading that the run waits for, and judged the run that a
 	// grading belongs to while it lasts; nil if there is none.
 	judges, judged *running
+	// confirmation is the run that tries the suspects of this one again, which it waits
+	// for, and confirms the run that it is for; nil if there is none. screened says that
+	// there are no suspects, or that it is done.
+	confirmation, confirms *running
+	screened               bool
 	// order resolves ordinals; cells has what it said of those that are outstanding.
 	order *eval.Order
 	cells map[int]int
@@ -251,19 +256,34 @@ func (r *running) hear(st store.Stored) {
 }
 
 // Adopt takes up a run or a grading that is in the store: a new one, or one whose
-// former scheduler is gone. A run brings its grading. With workersGone, the
+// former scheduler is gone. A run brings its grading, and the run that confirms it. With workersGone, the
 // workers of that time are known to be gone too, as in a farm of one process, so
 // every attempt that was out is followed by the next at once.
 func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) error {
-	r, err := s.take(ctx, id, workersGone)
+	taken, err := s.takeWhole(ctx, id, workersGone)
 	if err != nil {
 		return fmt.Errorf("adopt run %s: %w", id, err)
+	}
+	again, err := s.takeConfirmation(ctx, taken[0], workersGone)
+	if err != nil {
+		return fmt.Errorf("adopt run %s: what confirms it: %w", id, err)
+	}
+	s.keep(append(taken, again...))
+	s.Wake()
+	return nil
+}
+
+// takeWhole makes the copies of a run and of its grading, the run first.
+func (s *Scheduler) takeWhole(ctx context.Context, id string, workersGone bool) ([]*running, error) {
+	r, err := s.take(ctx, id, workersGone)
+	if err != nil {
+		return nil, err
 	}
 	taken := []*running{r}
 	if g := r.run.Grading; g != "" {
 		judges, err := s.take(ctx, g, workersGone)
 		if err != nil {
-			return fmt.Errorf("adopt run %s: grading %s: %w", id, g, err)
+			return nil, fmt.Errorf("grading %s: %w", g, err)
 		}
 		switch {
 		case judges.run.State != eval.RunDone:
@@ -276,13 +296,7 @@ func (s *Scheduler) Adopt(ctx context.Context, id string, workersGone bool) erro
 			r.judges, judges.judged = judges, r
 		}
 	}
-	s.mu.Lock()
-	for _, r := range taken {
-		s.runs[r.run.ID] = r
-	}
-	s.mu.Unlock()
-	s.Wake()
-	return nil
+	return taken, nil
 }
 
 // take makes the copy of a run, and puts what is out into its queue.

@@ -67,11 +67,11 @@ func (s *Scheduler) letGo(ctx context.Context, ended func(eval.Summary)) {
 	s.mu.Lock()
 	var over []*running
 	for id, r := range s.runs {
-		if r.run.Parent == "" && r.over() {
+		if r.run.Parent == "" && r.run.Confirms == "" && r.over() {
 			over = append(over, r)
 			delete(s.runs, id)
-			if r.judges != nil {
-				delete(s.runs, r.judges.run.ID)
+			for _, with := range r.family() {
+				delete(s.runs, with.run.ID)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ type telling struct {
 // teller is what the run is ended with. That a grading has made numbers of a done
 // run anew is no other end of it.
 func (s *Scheduler) teller(run eval.Run) Ender {
-	if s.opts.Ended == nil || run.Parent != "" {
+	if s.opts.Ended == nil || run.Parent != "" || run.Confirms != "" {
 		return s.store
 	}
 	return telling{s.store, s.opts.Ended}

@@ -250,11 +250,12 @@ type Runs interface {
 	Run(ctx context.Context, id string) (eval.Run, error)
 	// RunOfKey returns the run that a tenant has asked for under a key, or ErrNotFound.
 	RunOfKey(ctx context.Context, tenant, key string) (eval.Run, error)
-	// ListRuns returns runs without gradings; Gradings those of one run, oldest
-	// first.
+	// ListRuns returns runs without gradings, and without those that confirm others;
+	// Gradings those of one run, oldest first.
 	ListRuns(ctx context.Context, f RunFilter) ([]eval.Run, error)
 	// ServiceRuns returns the ids of the runs that a service is to carry out and that
-	// are not done, oldest first, without gradings. It is asked for every second, and
+	// are not done, oldest first, without gradings and without those that confirm others:
+	// they come with their runs. It is asked for every second, and
 	// costs nothing for runs that are done.
 	ServiceRuns(ctx context.Context) ([]string, error)
 	Gradings(ctx context.Context, run string) ([]eval.Run, error)
@@ -294,8 +295,8 @@ type Runs interface {
 // Trials is the table of dispatch marks.
 type Trials interface {
 	// Dispatch writes marks with their holds, in order and in one step, up to the
-	// first whose hold does not fit the caps: those of the run's Budget, which the
-	// run shares with its gradings, and its DayMicroUSD, which counts what was
+	// first whose hold does not fit the caps: those of the run's Budget without its
+	// Reserve, which the run shares with its gradings, and its DayMicroUSD, which counts what was
 	// stored today and what all runs of the store hold, and its ScheduleMicroUSD, which
 	// counts what all runs of its Schedule have ever taken. A hold of nothing always
 	// fits. A mark of an attempt that is out already, or that has been overtaken,
@@ -326,8 +327,8 @@ type Trials interface {
 	// standing result, with what judges said of it, and takes a done run back to
 	// running, with its grading. The verdicts are those that the run shows: what a
 	// judge has decided is not unjudged. Attempts that are given up by that, also
-	// those of gradings, are charged what they hold. It returns how many trials are
-	// due.
+	// those of gradings, are charged what they hold. The run that confirms this one is
+	// retried with it. It returns how many trials are due.
 	Retry(ctx context.Context, run string, vs []eval.Verdict) (int, error)
 }
 

@@ -138,10 +138,11 @@ type bounds []bound
 // ledgers only for caps that are set.
 func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) (bounds, error) {
 	var budget eval.Budget
+	var reserve eval.Amount
 	var most, ofSchedule int64
 	var schedule string
-	err := tx.queryRow(ctx, `SELECT budget_microusd, budget_tokens, day_microusd, schedule, schedule_microusd FROM runs WHERE id = ?`, head).
-		Scan(&budget.MicroUSD, &budget.Tokens, &most, &schedule, &ofSchedule)
+	err := tx.queryRow(ctx, `SELECT budget_microusd, budget_tokens, reserve_microusd, reserve_tokens, day_microusd, schedule, schedule_microusd FROM runs WHERE id = ?`, head).
+		Scan(&budget.MicroUSD, &budget.Tokens, &reserve.MicroUSD, &reserve.Tokens, &most, &schedule, &ofSchedule)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", head, missing(err))
 	}
@@ -153,10 +154,10 @@ func boundsOf(ctx context.Context, tx *transaction, head string, now time.Time) 
 		}
 		gone := l.Spent.Add(l.Charged)
 		if budget.MicroUSD > 0 {
-			bs = append(bs, bound{eval.ShortOfMoney, budget.MicroUSD, gone.MicroUSD, l.Held.MicroUSD, microUSD})
+			bs = append(bs, bound{eval.ShortOfMoney, budget.MicroUSD - reserve.MicroUSD, gone.MicroUSD, l.Held.MicroUSD, microUSD})
 		}
 		if budget.Tokens > 0 {
-			bs = append(bs, bound{eval.ShortOfTokens, budget.Tokens, gone.Tokens, l.Held.Tokens, tokens})
+			bs = append(bs, bound{eval.ShortOfTokens, budget.Tokens - reserve.Tokens, gone.Tokens, l.Held.Tokens, tokens})
 		}
 	}
 	if most > 0 {

@@ -16,7 +16,8 @@ import (
 
 const runColumns = `id, suite, suite_hash, suite_path, state, control, header, trials, cursor,
 	attempts, max_lost, priority, outcome, verdict, exit_code, summary, created, finished, grading, parent,
-	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd, notify, idempotency_key, asked, rounds`
+	budget_microusd, budget_tokens, budget_time, day_microusd, short, carrier, tenant, schedule, schedule_microusd, notify, idempotency_key, asked, rounds,
+	confirms, reserve_microusd, reserve_tokens`
 
 func scanRun(row scanner) (eval.Run, error) {
 	var r eval.Run
@@ -25,7 +26,8 @@ func scanRun(row scanner) (eval.Run, error) {
 	err := row.Scan(&r.ID, &r.Suite, &r.SuiteHash, &r.SuitePath, &r.State, &r.Control, &r.Header, &r.Trials, &r.Cursor,
 		&r.Attempts, &r.MaxLost, &r.Priority, &r.Outcome, &r.Verdict, &r.ExitCode, &r.Summary, &created, &finished, &r.Grading, &r.Parent,
 		&r.Budget.MicroUSD, &r.Budget.Tokens, &r.Budget.Time, &r.DayMicroUSD, &r.Short, &r.Carrier, &r.Tenant,
-		&r.Schedule, &r.ScheduleMicroUSD, &notify, &r.Key, &r.Asked, &r.Rounds)
+		&r.Schedule, &r.ScheduleMicroUSD, &notify, &r.Key, &r.Asked, &r.Rounds,
+		&r.Confirms, &r.Reserve.MicroUSD, &r.Reserve.Tokens)
 	if notify != "" {
 		r.Notify = strings.Fields(notify)
 	}
@@ -66,11 +68,12 @@ func createRun(ctx context.Context, tx *transaction, r eval.Run, blobs []eval.Bl
 		return errors.New("a schedule's cap cannot be negative")
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (`+runColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		r.ID, r.Suite, r.SuiteHash, r.SuitePath, r.State, r.Control, r.Header, r.Trials, r.Cursor,
 		r.Attempts, r.MaxLost, r.Priority, r.Outcome, r.Verdict, r.ExitCode, r.Summary, micros(r.Created), micros(r.Finished), r.Grading, r.Parent,
 		r.Budget.MicroUSD, r.Budget.Tokens, r.Budget.Time, r.DayMicroUSD, r.Short, r.Carrier, r.Tenant,
-		r.Schedule, r.ScheduleMicroUSD, strings.Join(r.Notify, " "), r.Key, r.Asked, r.Rounds)
+		r.Schedule, r.ScheduleMicroUSD, strings.Join(r.Notify, " "), r.Key, r.Asked, r.Rounds,
+		r.Confirms, r.Reserve.MicroUSD, r.Reserve.Tokens)
 	if err != nil {
 		return err
 	}
@@ -220,7 +223,7 @@ func (db *DB) ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, erro
 	err := db.look(ctx, func(q querier) (err error) {
 		rs, err = readAll(ctx, q, scanRun, `
 			SELECT `+runColumns+` FROM runs
-			WHERE parent = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5) AND (?6 = '' OR tenant = ?6)
+			WHERE parent = '' AND confirms = '' AND (?1 = '' OR suite = ?1) AND substr(id, 1, length(?2)) = ?2 AND (NOT ?3 OR state <> 'done') AND (?5 = '' OR schedule = ?5) AND (?6 = '' OR tenant = ?6)
 				AND (?7 = '' OR branch = ?7) AND created <= ?8
 				AND (NOT ?9 OR state = 'done' AND outcome = 'complete' AND verdict = 'pass' AND partial = 0)
 			ORDER BY created DESC, id DESC LIMIT ?4`,
@@ -240,7 +243,7 @@ func (db *DB) ServiceRuns(ctx context.Context) (ids []string, err error) {
 		ids, err = readAll(ctx, q, func(row scanner) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err
-		}, `SELECT id FROM runs WHERE carrier = 'service' AND state <> 'done' AND parent = '' ORDER BY created, id`)
+		}, `SELECT id FROM runs WHERE carrier = 'service' AND state <> 'done' AND parent = '' AND confirms = '' ORDER BY created, id`)
 		return err
 	})
 	if err != nil {

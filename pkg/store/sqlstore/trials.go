@@ -306,8 +306,12 @@ func retry(ctx context.Context, tx *transaction, run string, vs []eval.Verdict, 
 	if err := forgetJudgements(ctx, tx, run, now); err != nil {
 		return 0, err
 	}
+	confirming, goesOn, err := retryConfirmation(ctx, tx, run, vs, now)
+	if err != nil {
+		return 0, err
+	}
 	if state == eval.RunDone {
-		if err := reopen(ctx, tx, run, trials, now); err != nil {
+		if err := reopen(ctx, tx, run, trials, goesOn, now); err != nil {
 			return 0, err
 		}
 	}
@@ -320,7 +324,25 @@ func retry(ctx context.Context, tx *transaction, run string, vs []eval.Verdict, 
 	}
 	var open int
 	err = tx.queryRow(ctx, `SELECT count(*) FROM `+openTrials+` WHERE run = ? AND state <> 'done'`, run).Scan(&open)
-	return open, err
+	return open + confirming, err
+}
+
+// retryConfirmation does the same for the run that confirms another one, and says whether
+// that goes on.
+func retryConfirmation(ctx context.Context, tx *transaction, run string, vs []eval.Verdict, now time.Time) (open int, goesOn bool, err error) {
+	id := eval.Run{ID: run}.Confirmation()
+	var state eval.RunState
+	switch err := tx.queryRow(ctx, `SELECT state FROM runs WHERE id = ? AND confirms = ?`, id, run).Scan(&state); {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, false, nil
+	case err != nil:
+		return 0, false, err
+	}
+	if open, err = retry(ctx, tx, id, vs, now); err != nil {
+		return 0, false, err
+	}
+	err = tx.queryRow(ctx, `SELECT state FROM runs WHERE id = ?`, id).Scan(&state)
+	return open, state != eval.RunDone, err
 }
 
 // forgetJudgements takes what judges said of a run's open trials out of its
@@ -341,11 +363,12 @@ func forgetJudgements(ctx context.Context, tx *transaction, run string, now time
 	return err
 }
 
-// reopen takes a done run back to running, unless all its trials have results.
-func reopen(ctx context.Context, tx *transaction, run string, trials int, now time.Time) error {
+// reopen takes a done run back to running, unless all its trials have results and nothing
+// goes on that it has to wait for.
+func reopen(ctx context.Context, tx *transaction, run string, trials int, waits bool, now time.Time) error {
 	var standing int
 	err := tx.queryRow(ctx, `SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM counts WHERE run = ?`, run).Scan(&standing)
-	if err != nil || standing >= trials {
+	if err != nil || standing >= trials && !waits {
 		return err
 	}
 	if err := giveUp(ctx, tx, now, `run = ?`, run); err != nil {

@@ -16,6 +16,7 @@ func testRunRoundTrip(t *testing.T, s store.Store) {
 	r.Tenant, r.Carrier = "ci", eval.CarrierService
 	r.Notify = []string{"on-call", "team"}
 	r.Rounds = 3
+	r.Confirms, r.Reserve = "r-20260228-zzzzzz", eval.Amount{MicroUSD: 500_000, Tokens: 7}
 	r.Outcome, r.Verdict, r.ExitCode = eval.OutcomeInterrupted, eval.RunInconclusive, 4
 	r.Summary, r.Finished = strings.Repeat("ab", 32), when.Add(time.Hour)
 	r.Budget, r.DayMicroUSD, r.Short = eval.Budget{MicroUSD: 5_000_000, Tokens: 1 << 40, Time: time.Hour}, 7, eval.ShortOfTime

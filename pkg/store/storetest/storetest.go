@@ -81,6 +81,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Ledger/Exhausted", testExhausted},
 		{"Ledger/AtOnce", func(t *testing.T, s store.Store) { ShareCap(t, s) }},
 		{"Runs/Rounds", testRounds},
+		{"Runs/Confirming", testConfirming},
 		{"Live", testLive},
 		{"Baselines", testBaselines},
 		{"Baselines/RunsInUse", testRunsInUse},
