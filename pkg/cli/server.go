@@ -23,7 +23,7 @@ func traveling() map[string][]string {
 	everywhere := []string{"server-url", "config", "color", "log-level", "log-format", "verbose", "help"}
 	show := []string{"progress", "quiet", "json", "output"}
 	suite := []string{
-		"with", "set", "case", "tag", "axis", "repeats", "seed", "attempts", "budget-usd", "budget-tokens", "budget-time", "yes",
+		"with", "gate", "set", "case", "tag", "axis", "repeats", "seed", "attempts", "budget-usd", "budget-tokens", "budget-time", "yes",
 		"baseline", "tenant", "priority", "idempotency-key",
 	}
 	return map[string][]string{
@@ -33,6 +33,7 @@ func traveling() map[string][]string {
 		"retry":  slices.Concat(everywhere, show, []string{"watch", "only", "budget-usd", "budget-tokens", "budget-time"}),
 		"runs":   slices.Concat(everywhere, []string{"suite", "unfinished", "limit", "json"}),
 		"report": slices.Concat(everywhere, []string{"output", "json"}),
+		"gate":   slices.Concat(everywhere, []string{"gate", "baseline", "explain", "json"}),
 		"show":   slices.Concat(everywhere, []string{"variant", "full", "frames", "raw", "json"}),
 	}
 }
