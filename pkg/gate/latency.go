@@ -92,10 +92,9 @@ func ofTool(tools []eval.ToolStats, name string) (eval.Percentiles, bool) {
 // percentile of a set with its interval; NaN where there is none.
 func percentile(p eval.Percentiles, m eval.Metric) stats.Interval {
 	at, bounds := p.P50, p.P50CI
-	switch m {
-	case eval.MetricLatencyP95:
+	if m == eval.MetricLatencyP95 {
 		at, bounds = p.P95, p.P95CI
-	case eval.MetricLatencyP99:
+	} else if m == eval.MetricLatencyP99 {
 		at, bounds = p.P99, p.P99CI
 	}
 	ci := stats.Interval{Point: at, Low: math.NaN(), High: math.NaN()}
