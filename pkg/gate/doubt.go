@@ -158,12 +158,7 @@ func (c claim) few(cells, trials int) (Doubt, bool) {
 		}
 		return fewer(cells, "cell", enough)
 	}
-	num := 95
-	if c.Metric == eval.MetricLatencyP50 {
-		num = 50
-	} else if c.Metric == eval.MetricLatencyP99 {
-		num = 99
-	}
+	num := map[eval.Metric]int{eval.MetricLatencyP50: 50, eval.MetricLatencyP95: 95, eval.MetricLatencyP99: 99}[c.Metric]
 	if c.Tool != "" {
 		return Doubt{}, false // nobody knows how often it will be called
 	}

@@ -252,7 +252,7 @@ func TestExitCodes(t *testing.T) {
 		{"a rule fails", "", rule, failing, 1},
 		{"a rule is open", "", rule, open, 4},
 		{"30 % of the trials end in errors of the provider", "", rule, errors, 3},
-{"as many fail instead", "", rule, join(agents(14, 5, 5), six(eval.VerdictCounts{Fail: 5})...), 1},
+		{"as many fail instead", "", rule, join(agents(14, 5, 5), six(eval.VerdictCounts{Fail: 5})...), 1},
 		{"a script fails before errors", "", rule, join(errors, with(script, eval.VerdictCounts{Fail: 1})), 1},
 		{"errors before a rule that fails", "", rule, join(agents(20, 0, 5), agent("down", eval.VerdictCounts{Error: 30})), 3},
 		{"a script's error before a rule that fails", "", rule, join(failing, with(script, eval.VerdictCounts{Error: 1})), 3},
