@@ -35,7 +35,7 @@ func (s *Session) do(ctx context.Context, a *Attachment, timeout time.Duration, 
 		case <-timed.Done():
 		}
 	}
-	return s.outcome(ctx, timed, f, err, begun)
+	return s.outcome(ctx, timed, timeout, f, err, begun)
 }
 
 func (s *Session) unanswered(f *flight) bool {
@@ -55,7 +55,7 @@ func (s *Session) obituary() (eval.Outcome, bool) {
 }
 
 // outcome judges a flight: by its bytes, else by how the wait for them ended.
-func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begun time.Time) eval.Outcome {
+func (s *Session) outcome(ctx, timed context.Context, timeout time.Duration, f *flight, err error, begun time.Time) eval.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f.sent.IsZero() {
@@ -110,7 +110,7 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 		if f.suspicion != "" {
 			return fail(eval.ReasonProtocolViolation, "no answer, but "+f.suspicion)
 		}
-		return fail(eval.ReasonTimeout, s.silence(timed, begun))
+		return fail(eval.ReasonTimeout, s.silence(timeout))
 	}
 	if !errors.Is(context.Cause(timed), errGone) {
 		if reason, detail, ok := s.judgeExchange(f, err); ok {
@@ -124,11 +124,8 @@ func (s *Session) outcome(ctx, timed context.Context, f *flight, err error, begu
 }
 
 // silence describes a wait without an answer.
-func (s *Session) silence(timed context.Context, begun time.Time) string {
-	text := "no answer"
-	if deadline, ok := timed.Deadline(); ok {
-		text += " within " + deadline.Sub(begun).Round(time.Millisecond).String()
-	}
+func (s *Session) silence(timeout time.Duration) string {
+	text := "no answer within " + timeout.String()
 	if s.proc != nil {
 		if line := lastLine(s.proc.Stderr()); line != "" {
 			text += "; stderr ends with: " + line
