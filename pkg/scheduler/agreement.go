@@ -175,12 +175,13 @@ func (r *reviews) read(how eval.Grading, row store.Row) error {
 		// What was not scored anew is handed on: the words tell whose it is.
 		judge, spoke := r.judge[at]
 		human, labelled := r.people[at]
+		ofJudge, ofPerson := spoke && judge.Message == s.Message, labelled && human.Message == s.Message
 		switch {
 		case how.By != "":
-			if s.Message == eval.ScoredBy+how.By && !(spoke && judge.Message == s.Message) {
+			if s.Message == eval.ScoredBy+how.By && !ofJudge {
 				r.people[at] = s
 			}
-		case how.Model == "" && how.Rubric == "" && !(labelled && human.Message == s.Message):
+		case how.Model == "" && how.Rubric == "" && !ofPerson:
 			r.judge[at] = s
 		}
 	}
