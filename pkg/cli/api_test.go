@@ -107,6 +107,10 @@ func TestFarmOverItsAPI(t *testing.T) {
 			t.Errorf("%s at the store:\n%.2000s\nover the API:\n%.2000s\nwant the same", args, here, there)
 		}
 	}
+	hereGate, hereCode := s.run("gate", id, "--json")
+	if there, code := l.run("gate", id, "--json"); there != hereGate || code != hereCode || !strings.Contains(there, `"exit_code": 1`) {
+		t.Errorf("gate at the store ends with %d:\n%s\nover the API with %d:\n%s\nwant the same, and a fail", hereCode, hereGate, code, there)
+	}
 	out, code := l.run("retry", id, "--only", "unfinished", "--watch", "--progress", "none", "--json", "--budget-time", "1ms")
 	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Run != id {
 		t.Errorf("retry: exit code %d, %v; want the run's summary\n%s", code, err, out)

@@ -210,6 +210,7 @@ func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s 
 			return fmt.Errorf("print report: %w", err)
 		}
 	}
+	c.annotateRules(summary)
 	for _, o := range outputs {
 		if err := c.write(ctx, o, s, summary); err != nil {
 			return err

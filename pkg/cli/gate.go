@@ -104,6 +104,10 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 				return summary, err
 			}
 		}
+		// What the run has frozen for the baseline of its own gate is none of another's.
+		if now := p.Gate.Baseline; baseline == "" && now != "" && (snap.Baseline == nil || snap.Baseline.Name != now) {
+			baseline = now
+		}
 	}
 	if baseline != "" {
 		arm, err := c.arm(ctx, s, baseline, run.Suite)

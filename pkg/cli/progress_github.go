@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 	"strings"
+
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/report"
 )
 
 // maxAnnotations is how many errors GitHub shows of one step; it drops the rest.
@@ -13,6 +16,22 @@ const maxAnnotations = 10
 func annotation(f Finished) string {
 	title := fmt.Sprintf("%s: %s", f.Verdict, trialName(f.Case, f.Variant, f.Repeat))
 	return fmt.Sprintf("::error title=%s::%s", escapeProperty(title), escapeData(defuse(explain(f))))
+}
+
+// annotateRules shows the rules that failed beside the job, in one of GitHub Actions.
+func (c *command) annotateRules(s eval.Summary) {
+	if !switchedOn(c.env.Lookup, "GITHUB_ACTIONS") {
+		return
+	}
+	shown := 0
+	for _, r := range s.Rules {
+		if r.Decision != eval.DecisionFail || r.Waived || shown == maxAnnotations {
+			continue
+		}
+		shown++
+		title, message := report.Line("gate: "+r.Title, 200), report.Line(r.Message, 1000)
+		fmt.Fprintf(c.env.Stderr, "::error title=%s::%s\n", escapeProperty(defuse(title)), escapeData(defuse(message)))
+	}
 }
 
 // escapeData escapes the text of a workflow command.

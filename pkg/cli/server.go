@@ -23,7 +23,7 @@ func traveling() map[string][]string {
 	everywhere := []string{"server-url", "config", "color", "log-level", "log-format", "verbose", "help"}
 	show := []string{"progress", "quiet", "json", "output"}
 	suite := []string{
-		"with", "set", "case", "tag", "axis", "repeats", "seed", "attempts", "budget-usd", "budget-tokens", "budget-time", "yes",
+		"with", "gate", "set", "case", "tag", "axis", "repeats", "seed", "attempts", "budget-usd", "budget-tokens", "budget-time", "yes",
 		"baseline", "tenant", "priority", "idempotency-key",
 	}
 	return map[string][]string{
@@ -35,6 +35,7 @@ func traveling() map[string][]string {
 		"flaky":   slices.Concat(everywhere, []string{"last", "json", "suite", "variant", "until", "reason", "by"}),
 		"report":  slices.Concat(everywhere, []string{"output", "json"}),
 		"compare": slices.Concat(everywhere, []string{"axis", "show", "strict", "gate", "full", "margin", "tolerance", "alpha", "json"}),
+		"gate":    slices.Concat(everywhere, []string{"gate", "baseline", "explain", "json"}),
 		"show":    slices.Concat(everywhere, []string{"variant", "full", "frames", "raw", "json"}),
 	}
 }

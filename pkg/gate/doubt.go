@@ -162,18 +162,12 @@ func (c claim) few(cells, trials int) (Doubt, bool) {
 		}
 		return fewer(cells, "cell", enough)
 	}
-	num, den := 95, 100
-	switch c.Metric {
-	case eval.MetricLatencyP50:
-		num = 50
-	case eval.MetricLatencyP99:
-		num = 99
-	}
+	num := map[eval.Metric]int{eval.MetricLatencyP50: 50, eval.MetricLatencyP95: 95, eval.MetricLatencyP99: 99}[c.Metric]
 	if c.Tool != "" {
 		return Doubt{}, false // nobody knows how often it will be called
 	}
 	return fewer(trials, "trial", func(n int) bool {
-		low, high, _ := stats.PercentileRanks(n, num, den, 0.95)
+		low, high, _ := stats.PercentileRanks(n, num, 100, 0.95)
 		return low >= 1 && high <= n
 	})
 }

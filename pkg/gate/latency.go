@@ -91,16 +91,13 @@ func ofTool(tools []eval.ToolStats, name string) (eval.Percentiles, bool) {
 
 // percentile of a set with its interval; NaN where there is none.
 func percentile(p eval.Percentiles, m eval.Metric) stats.Interval {
-	at, bounds := p.P50, p.P50CI
-	switch m {
-	case eval.MetricLatencyP95:
-		at, bounds = p.P95, p.P95CI
-	case eval.MetricLatencyP99:
-		at, bounds = p.P99, p.P99CI
-	}
-	ci := stats.Interval{Point: at, Low: math.NaN(), High: math.NaN()}
-	if bounds != nil {
-		ci.Low, ci.High = bounds.Low, bounds.High
+	of := map[eval.Metric]struct {
+		at     float64
+		bounds *eval.Bounds
+	}{eval.MetricLatencyP50: {p.P50, p.P50CI}, eval.MetricLatencyP95: {p.P95, p.P95CI}, eval.MetricLatencyP99: {p.P99, p.P99CI}}[m]
+	ci := stats.Interval{Point: of.at, Low: math.NaN(), High: math.NaN()}
+	if of.bounds != nil {
+		ci.Low, ci.High = of.bounds.Low, of.bounds.High
 	}
 	return ci
 }

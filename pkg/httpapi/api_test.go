@@ -63,7 +63,7 @@ func serve(t *testing.T, tokens ...httpapi.Token) *rig {
 func (r *rig) create(ctx context.Context, d httpapi.Delivery) (eval.Run, error) {
 	r.delivered = d
 	loaded, err := suite.Load(d.SuitePath, suite.Options{
-		With: d.WithPath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Grant: &suite.Grant{},
+		With: d.WithPath, Gate: d.GatePath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Grant: &suite.Grant{},
 		Registered: map[string]eval.Server{"shop": {Command: []string{"shop"}}},
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func FuzzOrder(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var o Order
-		if json.Unmarshal(raw, &o) != nil || o.check() != nil || o.With != nil {
+		if json.Unmarshal(raw, &o) != nil || o.check() != nil || o.With != nil || o.Gate != nil {
 			return
 		}
 		above := t.TempDir()

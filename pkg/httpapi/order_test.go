@@ -39,6 +39,35 @@ func TestFilesTravelOnce(t *testing.T) {
 	}
 }
 
+// A policy is sent beside the suite, and decides in the place of its gate.
+func TestPolicyTravels(t *testing.T) {
+	r := serve(t)
+	o, content := order(shopSuite())
+	policy := blob.Pack([]byte("pass_rate: {script: \">= 0.5\"}\n"))
+	o.Gate = &httpapi.Sources{Path: "rules/policy.yaml", Files: []httpapi.SourceFile{{Path: "rules/policy.yaml", SHA256: policy.SHA256}}}
+	both := func(sha256 string) (eval.Blob, bool) {
+		if sha256 == policy.SHA256 {
+			return policy, true
+		}
+		return content(sha256)
+	}
+	run, err := r.client(token).Create(t.Context(), o, both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var snap eval.Snapshot
+	if err := blob.LoadJSON(t.Context(), r.store, run.Header, &snap); err != nil {
+		t.Fatal(err)
+	}
+	if len(snap.Gate.Rules) != 1 || snap.Gate.Rules[0].Bound != 0.5 {
+		t.Errorf("got gate %+v, want that of the policy", snap.Gate)
+	}
+	o.Gate.Path = "rules/other.yaml"
+	if _, err := r.client(token).Create(t.Context(), o, both); err == nil || !strings.Contains(err.Error(), "file of the gate") {
+		t.Errorf("a policy that is none of its files: got %v, want an error", err)
+	}
+}
+
 // No file of the farm's machine is read for an order, and none is written outside of
 // its folder.
 func TestHostileOrders(t *testing.T) {

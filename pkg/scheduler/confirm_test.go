@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -19,17 +20,22 @@ const comparedCases = 8
 
 // createCompared stores a run that must not be worse than a baseline, whose suspects are
 // tried again four times.
-func (b *bundle) createCompared(ref *eval.BaselineRef, blobs []eval.Blob, budget eval.Budget, checks ...eval.Check) eval.Run {
+func (b *bundle) createCompared(ref *eval.BaselineRef, blobs []eval.Blob, budget eval.Budget) eval.Run {
+	b.t.Helper()
+	return b.createFor(eval.CarrierProcess, ref, blobs, budget)
+}
+
+func (b *bundle) createFor(carrier eval.Carrier, ref *eval.BaselineRef, blobs []eval.Blob, budget eval.Budget) eval.Run {
 	b.t.Helper()
 	loaded := &suite.Loaded{Hash: "hash", Suite: eval.Suite{Name: "compared", Repeats: eval.Repeats{N: 3}, Budget: budget, Gate: eval.Gate{
 		Baseline: "main", Rules: []eval.Rule{{Metric: eval.MetricRegressions, Margin: 0.05}}, Confirm: &eval.Confirm{Repeats: 4},
 	}}}
 	for i := range comparedCases {
 		loaded.Suite.Cases = append(loaded.Suite.Cases, eval.Case{
-			ID: fmt.Sprintf("case-%d", i), Kind: eval.KindAgent, Server: "s", Checks: checks, Limits: eval.Limits{Tokens: 10},
+			ID: fmt.Sprintf("case-%d", i), Kind: eval.KindAgent, Server: "s", Limits: eval.Limits{Tokens: 10},
 		})
 	}
-	run, err := scheduler.Create(b.t.Context(), b.store, scheduler.Request{Suite: loaded, Seed: 1, Baseline: ref, BaselineBlobs: blobs})
+	run, err := scheduler.Create(b.t.Context(), b.store, scheduler.Request{Suite: loaded, Seed: 1, Baseline: ref, BaselineBlobs: blobs, Carrier: carrier})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -47,9 +53,9 @@ func (b *bundle) snapshot(run eval.Run) eval.Snapshot {
 
 // baseline carries a run out in which all passes, and makes a baseline of it, with a
 // history of ten such runs or none.
-func (b *bundle) baseline(history bool, checks ...eval.Check) (*eval.BaselineRef, []eval.Blob) {
+func (b *bundle) baseline(history bool) (*eval.BaselineRef, []eval.Blob) {
 	b.t.Helper()
-	run := b.createCompared(nil, nil, eval.Budget{}, checks...)
+	run := b.createCompared(nil, nil, eval.Budget{})
 	b.adopt(run)
 	for _, j := range b.stretch(run, 0, 3*comparedCases) {
 		b.record(j, eval.AttemptDone, eval.Pass)
@@ -171,6 +177,9 @@ func TestTakeOverWhileSuspectsAreTried(t *testing.T) {
 	again = mustRun(t, b, again.ID)
 	b.failFirst(again, js[:2], 0)
 
+	if err := b.sched.Park(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
 	next := setupOver(t, b.store, scheduler.Options{Window: 1000})
 	if err := next.sched.Adopt(t.Context(), run.ID, true); err != nil { // the workers are gone, too
 		t.Fatal(err)
@@ -212,5 +221,38 @@ func TestConfirmingRunIsCancelledWithItsRun(t *testing.T) {
 	}
 	if again = mustRun(t, b, again.ID); again.State != eval.RunDone || again.Outcome != eval.OutcomeRunCancelled {
 		t.Errorf("what confirms is %s, %s; want done, cancelled", again.State, again.Outcome)
+	}
+}
+
+// A service takes up a run with what confirms it, and lets go of both: it lists the
+// run alone.
+func TestServiceTriesSuspectsAgain(t *testing.T) {
+	b := setup(t, scheduler.Options{Window: 1000})
+	ref, blobs := b.baseline(true)
+	run := b.createFor(eval.CarrierService, ref, blobs, eval.Budget{})
+	ended := make(chan eval.Summary, 10)
+	var serving sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	serving.Go(func() { _ = b.sched.Serve(ctx, func(s eval.Summary) { ended <- s }) })
+	t.Cleanup(func() { stop(); serving.Wait() })
+	b.failFirst(run, b.stretch(run, 0, 3*comparedCases), 0)
+	again := eval.Run{ID: run.Confirmation()}
+	js := b.stretch(again, 0, 4)
+	again = mustRun(t, b, again.ID)
+	if again.Carrier != eval.CarrierService {
+		t.Errorf("what confirms is carried by %s, want by the service", again.Carrier)
+	}
+	b.failFirst(again, js, 0)
+	s := <-ended
+	for s.Run == ref.Run {
+		s = <-ended // of before
+	}
+	if s.Run != run.ID || s.Confirmation == nil || s.ExitCode != 1 {
+		t.Errorf("got the end of %s with %+v, exit code %d; want that of %s, confirmed to fail", s.Run, s.Confirmation, s.ExitCode, run.ID)
+	}
+	select {
+	case s := <-ended:
+		t.Errorf("the end of %s is told, too", s.Run)
+	default:
 	}
 }

@@ -67,7 +67,7 @@ func (s *Scheduler) letGo(ctx context.Context, ended func(eval.Summary)) {
 	s.mu.Lock()
 	var over []*running
 	for id, r := range s.runs {
-		if r.run.Parent == "" && r.run.Confirms == "" && r.over() {
+		if r.over() && r.run.Parent == "" && r.run.Confirms == "" { // it does not change any more
 			over = append(over, r)
 			delete(s.runs, id)
 			for _, with := range r.family() {
