@@ -38,22 +38,17 @@ func Calibrate(s Sample) (eval.Calibration, error) {
 	for _, pass := range s.Unlabelled {
 		passed += index(pass)
 	}
-	// Rows are what humans said, columns what the judge did: fail, pass.
-	var t [2][2]int
-	for _, item := range items {
-		t[index(item.Human)][index(item.Judge)]++
-	}
-	const confidence = 0.95
+	t := confusion(items)
 	c := eval.Calibration{
 		Items: len(items), TrueFail: t[0][0], FalsePass: t[0][1], FalseFail: t[1][0], TruePass: t[1][1],
 		Sensitivity: interval(stats.Wilson(t[1][1], t[1][0]+t[1][1], confidence)),
 		Specificity: interval(stats.Wilson(t[0][0], t[0][0]+t[0][1], confidence)),
 		Judged:      judged,
 	}
-	agreement := stats.Agree([][]int{t[0][:], t[1][:]}, confidence)
+	agreement := agree(t)
 	c.Agreement, c.Kappa, c.AC1 = interval(agreement.Raw), interval(agreement.Kappa), interval(agreement.AC1)
 	c.PassRate = interval(stats.Wilson(passed, judged, confidence))
-	c.Audited = interval(audit(s, confidence))
+	c.Audited = interval(audit(s))
 	c.VoteAlpha, c.VoteDisagreement = votes(s.Votes)
 	if min(t[0][0]+t[0][1], t[1][0]+t[1][1]) < fewLabels {
 		c.Warnings = append(c.Warnings, "fewer than 50 items of each kind are labelled; the intervals are wide")
@@ -75,7 +70,7 @@ func Calibrate(s Sample) (eval.Calibration, error) {
 }
 
 // audit is the pass rate by PPI++.
-func audit(s Sample, confidence float64) stats.Interval {
+func audit(s Sample) stats.Interval {
 	var labels, judged, others []float64
 	for _, item := range s.Labelled {
 		labels, judged = append(labels, float64(index(item.Human))), append(judged, float64(index(item.Judge)))

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// confidence of all intervals of a summary.
+	// confidence of all intervals of a summary and of a calibration.
 	confidence = 0.95
 	// tolerance is how often a stable cell may do otherwise.
 	tolerance = 0.1

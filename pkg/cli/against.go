@@ -9,7 +9,7 @@ import (
 )
 
 // attach finds what a requested run is compared with: the arms of the gate's baseline,
-// and the trajectories of those of checks. name is the baseline that was asked for,
+// the trajectories of those of checks, and what people said of the judge. name is the baseline that was asked for,
 // which must be there; empty leaves it to the suite. Without files, none may be in one.
 func (c *command) attach(ctx context.Context, s scheduler.BaselineSource, req *scheduler.Request, name string, files bool) error {
 	if path, ok := eval.BaselineFile(name); ok {
@@ -20,6 +20,9 @@ func (c *command) attach(ctx context.Context, s scheduler.BaselineSource, req *s
 	}
 	if base := req.Baseline; name != "" && base.Missing != "" {
 		return usage("evalfarm baseline list", "--baseline %s: %s", report.Line(name, 200), report.Line(base.Missing, 300))
+	}
+	if err := scheduler.Agree(ctx, s, req); err != nil {
+		return err
 	}
 	branch := ""
 	if req.Git != nil {

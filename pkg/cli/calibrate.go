@@ -145,7 +145,7 @@ func (c *command) labelled(ctx context.Context, s store.Store, run eval.Run, pat
 func spoken(scores []eval.Score) []eval.Score {
 	var out []eval.Score
 	for _, s := range scores {
-		if len(s.Votes) > 0 && !s.Pending && !strings.HasPrefix(s.Message, scoredBy) {
+		if len(s.Votes) > 0 && !s.Pending && !strings.HasPrefix(s.Message, eval.ScoredBy) {
 			out = append(out, s)
 		}
 		out = append(out, spoken(s.Parts)...)

@@ -23,7 +23,8 @@ func (c *command) gate() *cobra.Command {
 		Short: "Put the gate again to the stored results of a run",
 		Long: `Put the gate again to the stored results of a run, and end with the exit code
 that the run would have had. Nothing is run and nothing is stored. Without
-flags that is the gate and the baseline that the run has frozen.`,
+flags that is the gate and the baseline that the run has frozen; reviews that
+the run has got since are its own.`,
 		Example: `  evalfarm gate --explain
   evalfarm gate latest --gate policy.yaml
   evalfarm gate latest --baseline latest~1`,
@@ -98,6 +99,11 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 		}
 		c.problems(p.Warnings)
 		snap.Gate = p.Gate
+		if snap.Agreement == nil && snap.Gate.Asks(eval.MetricJudgeAgreement) { // the run's own gate did not ask
+			if snap.Agreement, err = scheduler.PastAgreement(ctx, s, snap, run.Created); err != nil {
+				return summary, err
+			}
+		}
 		// What the run has frozen for the baseline of its own gate is none of another's.
 		if now := p.Gate.Baseline; baseline == "" && now != "" && (snap.Baseline == nil || snap.Baseline.Name != now) {
 			baseline = now
@@ -110,6 +116,9 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 		}
 		arms = gate.Arms{Base: &arm}
 		snap.Baseline = &eval.BaselineRef{Name: baseline, Run: arm.Run}
+	}
+	if snap.Agreement, err = scheduler.Agreement(ctx, s, run, snap); err != nil {
+		return summary, err
 	}
 	gate.Decide(&summary, snap, arms)
 	return summary, nil
@@ -128,7 +137,11 @@ func snapshotOf(ctx context.Context, s blob.Store, run eval.Run) (eval.Snapshot,
 func frozen(snap eval.Snapshot) eval.Suite {
 	of := eval.Suite{Name: snap.Suite, Axes: snap.Axes, Models: snap.Models}
 	for _, ref := range snap.Cases {
-		of.Cases = append(of.Cases, eval.Case{ID: ref.ID, Kind: ref.Kind, Tags: ref.Tags})
+		c := eval.Case{ID: ref.ID, Kind: ref.Kind, Tags: ref.Tags}
+		for _, judge := range ref.Judges {
+			c.Checks = append(c.Checks, eval.Check{Judge: &eval.JudgeCheck{Model: judge}})
+		}
+		of.Cases = append(of.Cases, c)
 	}
 	return of
 }

@@ -11,9 +11,6 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 )
 
-// scoredBy begins the message of a score that a person or an oracle gave.
-const scoredBy = "scored by "
-
 // said is the record of what somebody who is no judge said of one trial.
 func said(grading, by string, d store.Trial, scores []eval.Score) eval.Record {
 	now := time.Now().UTC()

@@ -218,7 +218,7 @@ func (o *oracle) score(ctx context.Context, metric string, checks []eval.Check, 
 		return eval.Score{}, err
 	}
 	s := score.Checks(ctx, []eval.Check{filled}, subject, score.Options{})[0]
-	message := scoredBy + o.by
+	message := eval.ScoredBy + o.by
 	if s.Message != "" {
 		message += ": " + s.Message
 	}

@@ -128,7 +128,7 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 		return err
 	}
 	scores, err := r.ask(row.Result.Scores, criteria(kase, snap.Axes, v))
-	answered := slices.ContainsFunc(scores, func(s eval.Score) bool { return s.Message == scoredBy+r.by }) // else all was skipped
+	answered := slices.ContainsFunc(scores, func(s eval.Score) bool { return s.Message == eval.ScoredBy+r.by }) // else all was skipped
 	if err != nil && (!errors.Is(err, errQuit) || !answered) {
 		return err
 	}
@@ -152,7 +152,7 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 func (r *reviewing) ask(scores []eval.Score, wanted map[string]criterion) ([]eval.Score, error) {
 	var out []eval.Score
 	for _, s := range scores {
-		if len(s.Votes) == 0 && strings.HasPrefix(s.Message, scoredBy) { // by a person or an oracle: it stands
+		if len(s.Votes) == 0 && strings.HasPrefix(s.Message, eval.ScoredBy) { // by a person or an oracle: it stands
 			out = append(out, s)
 			continue
 		}
@@ -192,7 +192,7 @@ func (r *reviewing) answer(s eval.Score, least float64) (eval.Score, error) {
 		if err != nil && (err != io.EOF || line == "") {
 			return s, errQuit
 		}
-		said := eval.Score{Check: s.Check, Title: s.Title, Message: scoredBy + r.by, Votes: s.Votes}
+		said := eval.Score{Check: s.Check, Title: s.Title, Message: eval.ScoredBy + r.by, Votes: s.Votes}
 		switch word := strings.TrimSpace(strings.ToLower(line)); word {
 		case "y", "yes":
 			said.Pass, said.Value = true, 1
@@ -254,7 +254,7 @@ func (r *reviewing) finish(ctx context.Context) error {
 func judgements(scores []eval.Score) []eval.Score {
 	var out []eval.Score
 	for _, s := range scores {
-		if len(s.Votes) > 0 || s.Pending || strings.HasPrefix(s.Message, scoredBy) {
+		if len(s.Votes) > 0 || s.Pending || strings.HasPrefix(s.Message, eval.ScoredBy) {
 			out = append(out, s)
 		}
 		out = append(out, judgements(s.Parts)...)

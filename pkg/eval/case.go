@@ -125,7 +125,7 @@ func (c Case) Ref(blob string) CaseRef {
 	if c.User != nil {
 		ref.User = c.User.Model
 	}
-	collectJudges(c.Checks, &ref.Judges)
+	ref.Judges = c.Judges()
 	c.Checks = bare(c.Checks)
 	ref.Checks = Digest(struct {
 		Checks    []Check
@@ -144,6 +144,13 @@ func (c Case) Ref(blob string) CaseRef {
 	}
 	ref.Task = Digest(c)
 	return ref
+}
+
+// Judges lists the models that decide checks of the case, by their names in the suite.
+func (c Case) Judges() []string {
+	var names []string
+	collectJudges(c.Checks, &names)
+	return names
 }
 
 // bare are checks without what was looked up for them when the run started.

@@ -1,5 +1,7 @@
 package eval
 
+import "slices"
+
 // A Gate is the rules on a summary that decide the exit code.
 type Gate struct {
 	// Alpha is the chance of a false alarm that the run may have, over all rules and
@@ -9,7 +11,8 @@ type Gate struct {
 	// a run, or file:// and a path. Empty: no rule compares.
 	Baseline string `json:"baseline,omitempty"`
 	// IfMissing says what a baseline that is not there makes of the rules that need
-	// it. Empty means IfMissingNote.
+	// it, and a judge that nobody has reviewed of the one about it. Empty means
+	// IfMissingNote.
 	IfMissing IfMissing `json:"if_missing,omitempty"`
 	// Strict refuses what otherwise is a warning: an unpinned model, arms that differ
 	// in more than they should.
@@ -23,7 +26,12 @@ type Gate struct {
 	ProtectedBranch string `json:"protected_branch,omitempty"`
 }
 
-// IfMissing says what becomes of a rule whose baseline is not there.
+// Asks says whether a rule is about a metric.
+func (g Gate) Asks(m Metric) bool {
+	return slices.ContainsFunc(g.Rules, func(r Rule) bool { return r.Metric == m })
+}
+
+// IfMissing says what becomes of a rule whose baseline, or whose reviews, are not there.
 type IfMissing string
 
 const (

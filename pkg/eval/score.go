@@ -42,6 +42,9 @@ type Score struct {
 	Votes []Vote `json:"votes,omitempty"`
 }
 
+// ScoredBy begins the message of a score that a person or an oracle gave.
+const ScoredBy = "scored by "
+
 // A Group says how a score follows from its parts.
 type Group string
 

@@ -48,6 +48,9 @@ type Snapshot struct {
 	// Baseline that the gate compares with, as it was when the run started. Nil: no
 	// rule compares.
 	Baseline *BaselineRef `json:"baseline,omitempty"`
+	// Agreement of the judge with people, by the reviews of an earlier run that was
+	// judged alike. Nil: there are none, or no rule of the gate asks for it.
+	Agreement *Agreement `json:"agreement,omitempty"`
 	// Waivers and Quarantines that are to be applied.
 	Waivers     []Waiver     `json:"waivers,omitempty"`
 	Quarantines []Quarantine `json:"quarantines,omitempty"`

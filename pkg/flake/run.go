@@ -27,9 +27,6 @@ type Outcome struct {
 // conditions after a change of which a cell is another one.
 func conditions() []string { return []string{eval.ConditionCase, eval.ConditionChecks} }
 
-// usualErrorRate is the most where a suite says nothing.
-const usualErrorRate = 0.05
-
 // Of makes what is remembered of a run.
 func Of(snap eval.Snapshot, s eval.Summary) Run {
 	r := Run{ID: s.Run}
@@ -42,10 +39,7 @@ func Of(snap eval.Snapshot, s eval.Summary) Run {
 			r.Cells[i].Conditions[name] = arm.Cells[i].Conditions[name]
 		}
 	}
-	most := usualErrorRate
-	if snap.Validity.MaxErrorRate != nil {
-		most = *snap.Validity.MaxErrorRate
-	}
+	most := snap.Validity.ErrorRate()
 	for _, of := range s.Kinds {
 		if ran := of.Counts.Total() - of.Counts.Skipped; ran > 0 && float64(of.Counts.Error) > most*float64(ran) {
 			r.Storm = true

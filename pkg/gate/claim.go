@@ -50,7 +50,8 @@ func claims(snap eval.Snapshot, round int) []claim {
 			alpha = max(rest, 0) / float64(max(sharing, 1))
 		}
 		narrowed := []eval.Rule{r}
-		if _, said := r.Axes[g.Per]; g.Per != "" && !said && r.Tool == "" && len(values) > 0 {
+		_, said := r.Axes[g.Per]
+		if g.Per != "" && !said && r.Tool == "" && r.Metric != eval.MetricJudgeAgreement && len(values) > 0 { // all values have one judge
 			narrowed = nil
 			for _, value := range values {
 				one := r

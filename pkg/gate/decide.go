@@ -133,10 +133,6 @@ func loosened(rule eval.Rule, c eval.VerdictCounts) eval.RuleResult {
 	return r
 }
 
-// defaultErrorRate is the share of agent trials that may end in an error before
-// the run proves nothing.
-const defaultErrorRate = 0.05
-
 // agents decides the gate. All agent trials are counted for validity, those of cases
 // out of the gate too: it is about the evidence.
 func (g *sitting) agents() decision {
@@ -144,7 +140,7 @@ func (g *sitting) agents() decision {
 	s := g.s
 	all, c := s.Kinds[eval.KindAgent].Counts, g.counts(eval.KindAgent)
 	if c := all; c.Error > 0 {
-		most := *cmp.Or(g.snap.Validity.MaxErrorRate, new(defaultErrorRate))
+		most := g.snap.Validity.ErrorRate()
 		share := float64(c.Error) / float64(c.Total())
 		said := fmt.Sprintf("agent: %d of %d ended in an error (%.3g, at most %.3g allowed)%s", c.Error, c.Total(), share, most, because(*s, eval.KindAgent, eval.Error))
 		if share > most {

@@ -97,7 +97,11 @@ func (c claim) doubt(repeats []int) (Doubt, bool) {
 		if c.Relative && cells < 2 {
 			return Doubt{Message: "the ratio of costs has no interval with one case", Hint: "it takes two cases"}, true
 		}
-	case eval.MetricUnjudged, eval.MetricCatalog, eval.MetricJudgeAgreement:
+	case eval.MetricJudgeAgreement:
+		if c.Bound >= 1 {
+			return Doubt{Message: "the rule can never pass: no number of reviews shows that a judge always agrees", Hint: `want less, such as ">= 0.8"`}, true
+		}
+	case eval.MetricUnjudged, eval.MetricCatalog:
 	}
 	return Doubt{}, false
 }

@@ -1,14 +1,13 @@
 package gate
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 )
 
-// exempt takes out of the gate what waivers and quarantines say, and notes in the
+// exemptions takes out of the gate what waivers and quarantines say, and notes in the
 // summary what each of them did. One that had expired when the run was made does
 // nothing.
 func (g *sitting) exemptions() {
@@ -20,7 +19,7 @@ func (g *sitting) exemptions() {
 	for _, w := range g.snap.Waivers {
 		e := eval.Exemption{Waiver: &w, Expired: !w.Expires.After(g.s.Started)}
 		if w.Case != "" && !e.Expired {
-			g.take(&e, waivedWord+": "+w.Reason, func(c eval.CellStats) bool { return matches(w.Case, c.Case) })
+			g.take(&e, waivedWord+": "+w.Reason, func(c eval.CellStats) bool { return w.Covers(c.Case) })
 		}
 		g.s.Exemptions = append(g.s.Exemptions, e)
 	}
@@ -28,7 +27,7 @@ func (g *sitting) exemptions() {
 		e := eval.Exemption{Quarantine: &q, Expired: !q.Expires.After(g.s.Started)}
 		if !e.Expired {
 			g.take(&e, strings.TrimSuffix(quarantinedWord+": "+q.Reason, ": "), func(c eval.CellStats) bool {
-				return c.Case == q.Case && (q.Variant == "" || q.Variant == c.Variant)
+				return q.Covers(c.Case, c.Variant)
 			})
 		}
 		g.s.Exemptions = append(g.s.Exemptions, e)
@@ -69,15 +68,4 @@ func (g *sitting) waived(r eval.RuleResult) bool {
 		g.s.Exemptions[i].Used = true
 	}
 	return true
-}
-
-// matches says whether a glob matches an id or any of its leading parts, as globs of
-// cases do everywhere.
-func matches(glob, id string) bool {
-	for p := id; p != "." && p != "/"; p = path.Dir(p) {
-		if ok, err := path.Match(glob, p); ok && err == nil {
-			return true
-		}
-	}
-	return false
 }

@@ -491,6 +491,8 @@ func TestDoubts(t *testing.T) {
 		{"enough for a percentile", 20, 5, onAgents(eval.MetricLatencyP95, "<=", 2000), "", "", false},
 		{"too few cells for medians", 3, 5, medians, "no interval of 3 cells", "it takes 5 cells", false},
 		{"a margin that is too narrow", 20, 5, eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.05}, "20 cells × 5 repeats show a drop of 0.12, and the margin is 0.05", "repeats: 30", true},
+		{"a judge that always agrees", 20, 5, onAgents(eval.MetricJudgeAgreement, ">=", 1), "no number of reviews", "want less", false},
+		{"a judge that mostly agrees", 20, 5, onAgents(eval.MetricJudgeAgreement, ">=", 0.9), "", "", false},
 		{"a margin that is wide enough", 20, 5, eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.15}, "", "", false},
 	}
 	for _, tt := range tests {

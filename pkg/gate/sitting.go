@@ -65,7 +65,7 @@ func (g *sitting) evaluate(c claim, r *eval.RuleResult) {
 	case eval.MetricCatalog:
 		g.listing(c, r)
 	case eval.MetricJudgeAgreement:
-		r.Message = r.Title + ": nobody has measured the judge"
+		g.agreement(c, r)
 	}
 }
 
@@ -79,7 +79,12 @@ func (g *sitting) why() string {
 
 // missing is what becomes of a rule that has nothing to compare with.
 func (g *sitting) missing(r *eval.RuleResult, why string) {
-	r.Message = r.Title + ": nothing to compare with: " + why
+	g.unknown(r, r.Title+": nothing to compare with: "+why)
+}
+
+// unknown is what becomes of a rule about what nobody knows.
+func (g *sitting) unknown(r *eval.RuleResult, message string) {
+	r.Message = message
 	r.Details = append(r.Details, "if_missing is "+string(cmp.Or(g.snap.Gate.IfMissing, eval.IfMissingNote)))
 	r.Decision = eval.DecisionNone
 	if g.snap.Gate.IfMissing == eval.IfMissingInconclusive {

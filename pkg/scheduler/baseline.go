@@ -18,11 +18,9 @@ const maxExpected = 20
 
 // A BaselineSource is where baselines are found.
 type BaselineSource interface {
-	blob.Store
+	PastReviewSource
 	Run(ctx context.Context, id string) (eval.Run, error)
-	ListRuns(ctx context.Context, f store.RunFilter) ([]eval.Run, error)
 	Baseline(ctx context.Context, suite, name, branch string) (store.Baseline, error)
-	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 }
 
 // Attach gives the trajectory checks of a suite that compare with a baseline its

@@ -85,7 +85,7 @@ func (s *Scheduler) suspects(ctx context.Context, r *running) ([]int, error) {
 func (s *Scheduler) createConfirmation(ctx context.Context, r *running, suspects []int) error {
 	snap := r.snapshot
 	how := *snap.Gate.Confirm
-	snap.Gate, snap.Baseline, snap.Waivers, snap.Quarantines = eval.Gate{}, nil, nil, nil
+	snap.Gate, snap.Baseline, snap.Agreement, snap.Waivers, snap.Quarantines = eval.Gate{}, nil, nil, nil, nil
 	snap.Plan = eval.Plan{Seed: r.snapshot.Plan.SeedOf("", 1)} // there is no case without a name
 	judged := false
 	for _, i := range suspects {

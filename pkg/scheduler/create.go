@@ -47,6 +47,9 @@ type Request struct {
 	BaselineBlobs []eval.Blob
 	Waivers       []eval.Waiver
 	Quarantines   []eval.Quarantine
+	// Agreement of the judge with people that the gate goes by while nobody has
+	// reviewed the run itself.
+	Agreement *eval.Agreement
 	// Prices names the version of the price list that the models' prices are from.
 	Prices string
 	// Rounds is how many repeats the budget is taken to afford, where the suite lets
@@ -122,7 +125,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 		MinRepeats: loaded.Suite.MinRepeats, Metrics: loaded.Suite.Metrics, Controlled: loaded.Suite.Controlled,
 		Judge: judge, Oracle: loaded.Suite.Oracle, MinAgreement: loaded.Suite.MinAgreement,
 		Conditions: loaded.Suite.Conditions,
-		Prices:     req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines,
+		Prices:     req.Prices, Baseline: req.Baseline, Waivers: req.Waivers, Quarantines: req.Quarantines, Agreement: req.Agreement,
 	}
 	if req.Schedule != "" && len(snap.Gate.Rules) > 0 && snap.Gate.Alpha == 0 {
 		snap.Gate.Alpha = scheduledAlpha

@@ -137,9 +137,8 @@ func regrade(ctx context.Context, s Ender, g eval.Run, snap eval.Snapshot) (eval
 
 // A Source is what a summary is made from.
 type Source interface {
-	blob.Store
+	ReviewSource
 	Run(ctx context.Context, id string) (eval.Run, error)
-	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 }
 
@@ -157,6 +156,9 @@ func summarize(ctx context.Context, s Source, run eval.Run, snap eval.Snapshot) 
 		return eval.Summary{}, err
 	}
 	if summary.Confirmation, _, err = confirmed(ctx, s, run, snap); err != nil {
+		return eval.Summary{}, err
+	}
+	if snap.Agreement, err = Agreement(ctx, s, run, snap); err != nil {
 		return eval.Summary{}, err
 	}
 	gate.Decide(&summary, snap, arms)

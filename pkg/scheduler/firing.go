@@ -84,6 +84,9 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 	if err := Attach(ctx, tr.store, &req.Suite.Suite, req.branch(), s.Baseline); err != nil {
 		return eval.Run{}, err
 	}
+	if err := Agree(ctx, tr.store, &req); err != nil {
+		return eval.Run{}, err
+	}
 	req.ID, req.Schedule, req.ScheduleMicroUSD = firingID(tr.firing), s.Name, s.BudgetMicroUSD
 	req.Tenant, req.Priority, req.Notify = s.Tenant, s.Priority, s.Notifications
 	req.Carrier = eval.CarrierService

@@ -1,9 +1,11 @@
 package suite_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
@@ -38,6 +40,42 @@ func TestMinAgreement(t *testing.T) {
 			}
 			if got := loaded.Suite.MinAgreement; got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
+			}
+			var warnings []string
+			for _, w := range loaded.Warnings {
+				warnings = append(warnings, w.Message)
+			}
+			if got := strings.Join(warnings, "; "); got != test.warn {
+				t.Errorf("got the warnings %q, want %q", got, test.warn)
+			}
+		})
+	}
+}
+
+func TestJudgeAgreement(t *testing.T) {
+	const models, gate = "models: {m: {provider: scripted, script: s.yaml}}\ndefaults: {model: m}\n", "gate: {judge_agreement: \">= 0.8\"}\n"
+	tests := []struct{ name, text, warn, wrong string }{
+		{name: "a judge", text: models + gate + "cases: [{id: a, prompt: x, checks: [{any: [{contains: y}, {judge: {rubric: z}}]}]}]\n"},
+		{name: "agents without a judge", text: models + gate + "cases: [{id: a, prompt: x, checks: [{contains: y}]}]\n", warn: "the suite has no check that a judge decides"},
+		{name: "no agent", text: gate + "cases: [{id: a, call: t}]\n", warn: "the suite has no check that a judge decides"},
+		{name: "a bound above 1", text: "gate: {judge_agreement: \">= 80\"}\ncases: [{id: a, call: t}]\n", wrong: "with a bound from 0 to 1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string]string{"suite.yaml": head + test.text, "s.yaml": "version: 1\ndefault: [{say: y}]\n"}
+			loaded, err := suite.Load(write(t, files)+"/suite.yaml", options())
+			if test.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), test.wrong) {
+					t.Errorf("got %v, want %s", err, test.wrong)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := eval.Rule{Metric: eval.MetricJudgeAgreement, Op: ">=", Bound: 0.8}
+			if got := loaded.Suite.Gate.Rules; len(got) != 1 || !reflect.DeepEqual(got[0], want) {
+				t.Errorf("got the rules %+v, want %+v", got, want)
 			}
 			var warnings []string
 			for _, w := range loaded.Warnings {

@@ -27,8 +27,11 @@ func (b *build) gate(g *gateFile) {
 		}
 		b.rule(at.Place("catalog_fingerprint"), eval.Rule{Metric: eval.MetricCatalog, Fingerprint: fingerprint})
 	}
-	if g.JudgeAgreement.Op != "" {
-		b.later(at.Place("judge_agreement"), "the agreement of a judge cannot be gated yet; calibrate --min-agreement decides on it")
+	if f := g.JudgeAgreement; f.Op != "" {
+		if b.judgeless() && !b.failed() {
+			b.warn(at.Place("judge_agreement"), "the suite has no check that a judge decides", "")
+		}
+		b.rule(at.Place("judge_agreement"), eval.Rule{Metric: eval.MetricJudgeAgreement, Op: f.Op, Bound: f.Bound})
 	}
 	tools := at.Get("tools")
 	for _, name := range sorted(g.Tools) {
@@ -59,6 +62,12 @@ func (b *build) gate(g *gateFile) {
 	b.comparing(at)
 	b.alphas(at)
 	b.pinned(at)
+}
+
+// judgeless says whether the suite has cases, and no judge decides any of them.
+func (b *build) judgeless() bool {
+	judged := func(c eval.Case) bool { return len(c.Judges()) > 0 }
+	return len(b.suite.Cases) > 0 && !slices.ContainsFunc(b.suite.Cases, judged)
 }
 
 // rule adds a rule and notes where it is written.
