@@ -387,6 +387,15 @@ func TestLevels(t *testing.T) {
 			t.Errorf("look at round %d: got level %g, want %g", round, got, want)
 		}
 	}
+	// Each has the level of its own alpha, however many have the same.
+	own.Alpha = 0.05 / 3
+	snap.Gate.Rules = []eval.Rule{onAgents(eval.MetricPassRate, ">=", 0.8), own, onAgents(eval.MetricDisagreement, "<=", 0.2), own}
+	snap.Gate.Alpha = 0.05 / 3 * 4
+	snap.Gate.Rules[2].Alpha = 0.05 / 3 / 2
+	looked := claims(snap, 5)
+	if looked[1].level != looked[3].level || looked[2].level >= looked[1].level || looked[2].level <= 0 {
+		t.Errorf("got levels %g, %g and %g, want the first two equal and the last less", looked[1].level, looked[3].level, looked[2].level)
+	}
 }
 
 // Decided and Decide are of one mind at a look, and a round that is no look decides
