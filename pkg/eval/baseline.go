@@ -59,6 +59,11 @@ func (a Arm) check() error {
 	}
 	seen := map[string]bool{}
 	for _, c := range a.Cells {
+		for _, v := range Verdicts() { // before their sum, which may be too large for an int
+			if n := c.Counts.Of(v); n < 0 || n > maxPlanned {
+				return fmt.Errorf("the cell %.200q has %d trials with the verdict %s", c.Case, n, v)
+			}
+		}
 		switch {
 		case c.Case == "" || c.Kind == "":
 			return errors.New("a cell has no case or no kind")
@@ -66,13 +71,10 @@ func (a Arm) check() error {
 			return fmt.Errorf("the cell %.200q in the variant %.200q is there twice", c.Case, c.Variant)
 		case c.Planned > maxPlanned:
 			return fmt.Errorf("the cell %.200q has %d trials; at most %d can be compared", c.Case, c.Planned, maxPlanned)
+		case c.MedianMS < 0 || c.MicroUSD != nil && *c.MicroUSD < 0:
+			return fmt.Errorf("the cell %.200q has a latency or a cost below 0", c.Case)
 		case c.Planned < 0 || c.Counts.Total() > c.Planned:
 			return fmt.Errorf("the cell %.200q has %d trials of %d", c.Case, c.Counts.Total(), c.Planned)
-		}
-		for _, v := range Verdicts() {
-			if c.Counts.Of(v) < 0 {
-				return fmt.Errorf("the cell %.200q has %d trials with the verdict %s", c.Case, c.Counts.Of(v), v)
-			}
 		}
 		seen[c.Key()] = true
 	}

@@ -26,6 +26,8 @@ func TestDecodeArm(t *testing.T) {
 		{"a cell of nothing", with(`"case":"a"`, `"case":""`), "has no case"},
 		{"more trials than planned", with(`"planned":4`, `"planned":2`), "has 3 trials of 2"},
 		{"too many trials", with(`"planned":4`, `"planned":1000001`), "at most 1000000 can be compared"},
+		{"counts that overflow", with(`"fail":1`, `"fail":4611686018427387904,"error":4611686018427387904`), "trials with the verdict fail"},
+		{"a cost below nothing", with(`"planned":4`, `"planned":4,"microusd":-1`), "a cost below 0"},
 		{"less than none", with(`"fail":1`, `"fail":-1`), "-1 trials with the verdict fail"},
 		{"a cell twice", with(`"cells":[`, `"cells":[{"case":"a","variant":"","kind":"agent","counts":{},"planned":0,"conditions":{}},`), "is there twice"},
 		{"text after it", smallArm + "{}", "after"},

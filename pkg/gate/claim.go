@@ -31,6 +31,7 @@ type claim struct {
 func claims(snap eval.Snapshot, round int) []claim {
 	g := snap.Gate
 	var all []claim
+	levels := map[float64]float64{} // by alpha: to find one takes a quarter of a second
 	values := axisValues(snap, g.Per)
 	rest, sharing := cmp.Or(g.Alpha, defaultAlpha), 0
 	for _, r := range g.Rules {
@@ -65,7 +66,12 @@ func claims(snap eval.Snapshot, round int) []claim {
 			alpha /= float64(len(values))
 		}
 		if r.ByChance() {
-			alpha = atLook(snap, alpha, round)
+			level, known := levels[alpha]
+			if !known {
+				level = atLook(snap, alpha, round)
+				levels[alpha] = level
+			}
+			alpha = level
 		}
 		for _, one := range narrowed {
 			for _, of := range kindsOf(snap, one) {
@@ -85,8 +91,11 @@ func judgesKind(r eval.Rule) bool {
 // alpha; 0 where there is no look. A run without planned looks is looked at once.
 func atLook(snap eval.Snapshot, alpha float64, round int) float64 {
 	looks := Looks(snap)
-	if len(looks) == 0 {
+	switch {
+	case len(looks) == 0:
 		return alpha
+	case !slices.Contains(looks, round):
+		return 0
 	}
 	level, _ := stats.WangTsiatis(alpha, looks[len(looks)-1], looks, stats.WangTsiatisShape).Level(round)
 	return level

@@ -47,7 +47,11 @@ func Doubts(snap eval.Snapshot) []Doubt {
 		if len(repeats) == 0 || seen[c.index] {
 			continue
 		}
-		if d, ok := c.doubt(repeats); ok {
+		d, ok := c.doubt(repeats)
+		if c.OfLatency() && !c.ByChance() && !c.kept(snap) {
+			d, ok = Doubt{Message: "the rule can never be decided: " + notKept, Hint: "name one variant with all its axes, or give the rule no tag; per: is an axis too"}, true
+		}
+		if ok {
 			seen[c.index] = true
 			d.Rule = c.index
 			all = append(all, d)

@@ -17,7 +17,7 @@ func (g *sitting) latency(c claim, r *eval.RuleResult) {
 	}
 	head, ok := g.percentiles(c)
 	if !ok || head.N == 0 {
-		r.Decision, r.Message = eval.DecisionNone, r.Title+": nothing was measured"
+		g.unmeasured(c, r)
 		return
 	}
 	r.N, r.Level = head.N, 0.025
@@ -46,6 +46,35 @@ func (g *sitting) latency(c claim, r *eval.RuleResult) {
 		said += fmt.Sprintf(": too little is known from %d values", head.N)
 	}
 	r.Message = said
+}
+
+// unmeasured is what becomes of a rule on a latency that no trial has. That decides
+// nothing, unless no such trial was wanted: a run of a part of the suite may well not
+// call a tool.
+func (g *sitting) unmeasured(c claim, r *eval.RuleResult) {
+	switch {
+	case c.Tool == "" && len(g.cells(c)) == 0:
+		r.Decision, r.Message = eval.DecisionNone, r.Title+": the run has no such case in the gate"
+	case c.Tool != "" && g.snap.Partial:
+		r.Decision, r.Message = eval.DecisionNone, r.Title+": this part of the suite has not called it"
+	case c.Tool != "":
+		r.Message = r.Title + ": nothing was measured; no trial has called it"
+	case !c.kept(g.snap):
+		r.Message = r.Title + ": " + notKept
+	default:
+		r.Message = r.Title + ": nothing was measured"
+	}
+}
+
+const notKept = "a run has no percentiles of a tag in a variant, nor of several variants at once"
+
+// kept says whether a run has the percentiles that a claim is about.
+func (c claim) kept(snap eval.Snapshot) bool {
+	if c.Tool != "" || len(c.Axes) == 0 {
+		return true
+	}
+	id := eval.NewVariant(c.Axes).ID
+	return c.Tag == "" && slices.ContainsFunc(snap.Variants, func(v eval.Variant) bool { return v.ID == id })
 }
 
 // percentiles that a claim is about.

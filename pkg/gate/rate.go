@@ -182,14 +182,19 @@ func formula(c claim, chance, observed string) string {
 func (g *sitting) unjudged(c claim, r *eval.RuleResult) {
 	r.Details = append(r.Details, "the share itself, of the trials that passed, failed or were not judged")
 	open, all := 0, 0
-	for _, i := range g.cells(c) {
+	cells := g.cells(c)
+	for _, i := range cells {
 		n := g.s.Cells[i].Settled()
 		open += n.Unjudged
 		all += n.Pass + n.Fail + n.Unjudged
 	}
 	r.N = all
-	if all == 0 {
-		r.Decision, r.Message = eval.DecisionNone, r.Title+": no trial came to its end"
+	switch {
+	case len(cells) == 0:
+		r.Decision, r.Message = eval.DecisionNone, r.Title+": the run has no such case in the gate"
+		return
+	case all == 0:
+		r.Message = r.Title + ": no trial came to its end"
 		return
 	}
 	share := float64(open) / float64(all)

@@ -102,6 +102,8 @@ func TestRules(t *testing.T) {
 			name: "too many without a judge", rule: onAgents(eval.MetricUnjudged, "<=", 0.02),
 			cells: join(agents(9, 5, 5), agent("open", eval.VerdictCounts{Unjudged: 5})), want: "fail", says: "unjudged 5/50",
 		},
+		{name: "nothing that came to a judge", rule: onAgents(eval.MetricUnjudged, "<=", 0.02), cells: join(nil, agent("open", eval.VerdictCounts{Error: 5})), want: "inconclusive"},
+		{name: "nothing that took time", rule: onAgents(eval.MetricLatencyP50, "<=", 500), cells: join(nil, agent("open", eval.VerdictCounts{Error: 5})), want: "inconclusive"},
 		{name: "few enough without a judge", rule: onAgents(eval.MetricUnjudged, "<=", 0.02), cells: agents(9, 5, 5), want: "pass"},
 
 		{name: "no baseline", rule: regressions, cells: agents(20, 5, 5), want: "none", says: "nothing to compare with"},
@@ -200,7 +202,7 @@ func TestLatencyRules(t *testing.T) {
 		{"above", tool(510, 600, 800), nil, eval.Rule{Op: "<=", Bound: 500}, "fail"},
 		{"around", tool(400, 480, 520), nil, eval.Rule{Op: "<=", Bound: 500}, "inconclusive"},
 		{"few values", few, nil, eval.Rule{Op: "<=", Bound: 500}, "inconclusive"},
-		{"no call", nil, nil, eval.Rule{Op: "<=", Bound: 500}, "none"},
+		{"no call", nil, nil, eval.Rule{Op: "<=", Bound: 500}, "inconclusive"},
 		{"as fast", tool(90, 100, 105), tool(95, 101, 106), eval.Rule{Op: "<=", Bound: 1.2, Relative: true}, "pass"},
 		{"slower", tool(190, 200, 210), tool(95, 101, 106), eval.Rule{Op: "<=", Bound: 1.2, Relative: true}, "fail"},
 		{"not told apart", tool(80, 100, 200), tool(95, 101, 106), eval.Rule{Op: "<=", Bound: 1.2, Relative: true}, "inconclusive"},
@@ -386,6 +388,40 @@ func TestLevels(t *testing.T) {
 		if got := claims(snap, round)[0].level; math.Abs(got-want) > 5e-5 {
 			t.Errorf("look at round %d: got level %g, want %g", round, got, want)
 		}
+	}
+	// Each has the level of its own alpha, however many have the same.
+	own.Alpha = 0.05 / 3
+	snap.Gate.Rules = []eval.Rule{onAgents(eval.MetricPassRate, ">=", 0.8), own, onAgents(eval.MetricDisagreement, "<=", 0.2), own}
+	snap.Gate.Alpha = 0.05 / 3 * 4
+	snap.Gate.Rules[2].Alpha = 0.05 / 3 / 2
+	looked := claims(snap, 5)
+	if looked[1].level != looked[3].level || looked[2].level >= looked[1].level || looked[2].level <= 0 {
+		t.Errorf("got levels %g, %g and %g, want the first two equal and the last less", looked[1].level, looked[3].level, looked[2].level)
+	}
+}
+
+// A percentile of a part of the cases that a run does not keep apart is refused, and
+// decides nothing where it is asked all the same.
+func TestNotKept(t *testing.T) {
+	cells := agents(20, 5, 5)
+	for i := range cells {
+		cells[i].Tags, cells[i].Variant = []string{"refund"}, "lang=en,model=fast"
+	}
+	s, snap := ofCells(cells...)
+	snap.Variants = []eval.Variant{eval.NewVariant(map[string]string{"model": "fast", "lang": "en"})}
+	for i := range snap.Plan.Cells {
+		snap.Plan.Cells[i].Variant = 0
+	}
+	snap.Axes = []eval.Axis{{Name: "model", Points: []eval.Point{{Value: "fast"}}}, {Name: "lang", Points: []eval.Point{{Value: "en"}}}}
+	rule := onAgents(eval.MetricLatencyP95, "<=", 2000)
+	snap.Gate = eval.Gate{Per: "model", Rules: []eval.Rule{rule}}
+	doubts := Doubts(snap)
+	if len(doubts) != 1 || doubts[0].Unlikely || !strings.Contains(doubts[0].Message, notKept) {
+		t.Errorf("got doubts %v, want one that refuses the rule", doubts)
+	}
+	Decide(&s, snap, Arms{})
+	if r := s.Rules[0]; r.Decision != eval.DecisionInconclusive || !strings.Contains(r.Message, notKept) {
+		t.Errorf("got %s, %q, want it inconclusive", r.Decision, r.Message)
 	}
 }
 

@@ -134,7 +134,7 @@ type (
 	share float64
 	// threshold is a share that not everything reaches.
 	threshold float64
-	// chance is a number above 0 and below 1, margin one above 0 and up to 1.
+	// chance is a number above 0 and below 0.5, margin one above 0 and up to 1.
 	chance float64
 	margin float64
 	// checkWeight and distance are numbers from 0.
@@ -157,9 +157,10 @@ func (t *threshold) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 }
 
 func (c *chance) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	*c = chance(numberUpTo(d, n, 1, "a number above 0 and below 1"))
-	if f, err := strconv.ParseFloat(n.Text, 64); err == nil && (f == 0 || f == 1) && (n.Kind == strictyaml.Number || n.Loose) {
-		d.Want(n, "a number above 0 and below 1")
+	const want = "a number above 0 and below 0.5" // at more, an interval ends before it begins
+	*c = chance(numberUpTo(d, n, 0.5, want))
+	if f, err := strconv.ParseFloat(n.Text, 64); err == nil && (f == 0 || f == 0.5) && (n.Kind == strictyaml.Number || n.Loose) {
+		d.Want(n, want)
 	}
 }
 

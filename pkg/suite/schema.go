@@ -151,7 +151,7 @@ func form(r *jsonschema.Reflector, t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[margin]():
 		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", Maximum: "1"})
 	case reflect.TypeFor[chance]():
-		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", ExclusiveMaximum: "1"})
+		return orExpression(&jsonschema.Schema{Type: "number", ExclusiveMinimum: "0", ExclusiveMaximum: "0.5"})
 	case reflect.TypeFor[checkWeight]():
 		return number("number", "0", fmt.Sprint(most))
 	case reflect.TypeFor[distance]():

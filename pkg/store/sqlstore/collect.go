@@ -42,16 +42,17 @@ func (db *DB) Collect(ctx context.Context, before time.Time, dryRun bool) (store
 }
 
 const (
-	// A grading goes with its run. A run stays while it is being judged, while it is a
+	// A grading goes with its run, and what confirms a run, with its gradings, goes with
+	// that. A run stays while it is being judged, while it is a
 	// baseline, or what a run that is not done compares with, and while it is the last
 	// green one, of its suite or of a branch that is not abandoned: 90 days are
 	// 7776000000000 microseconds.
-	oldRun = `EXISTS (SELECT 1 FROM runs o WHERE o.id = coalesce(nullif(r.parent, ''), r.id) AND o.state = 'done' AND o.finished < ?1
+	oldRun = `EXISTS (SELECT 1 FROM runs o WHERE o.id = (SELECT coalesce(nullif(p.confirms, ''), p.id) FROM runs p WHERE p.id = coalesce(nullif(r.parent, ''), r.id)) AND o.state = 'done' AND o.finished < ?1
 		AND NOT EXISTS (SELECT 1 FROM runs g WHERE g.parent = o.id AND g.state <> 'done' AND g.created >= ?1)
 		AND NOT EXISTS (SELECT 1 FROM baselines b WHERE b.run = o.id)
 		AND NOT EXISTS (SELECT 1 FROM runs u WHERE u.base = o.id AND u.state <> 'done')
 		AND NOT (o.state = 'done' AND o.outcome = 'complete' AND o.verdict = 'pass' AND o.partial = 0
-			AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.suite = o.suite AND n.parent = ''
+			AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.suite = o.suite AND n.parent = '' AND n.confirms = ''
 				AND n.state = 'done' AND n.outcome = 'complete' AND n.verdict = 'pass' AND n.partial = 0
 				AND (n.created > o.created OR n.created = o.created AND n.id > o.id)
 				AND (n.branch = o.branch
@@ -63,7 +64,7 @@ const (
 
 func (db *DB) collectable(ctx context.Context, before time.Time) (c store.Collected, err error) {
 	err = db.look(ctx, func(q querier) error {
-		err := q.queryRow(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
+		err := q.queryRow(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND r.confirms = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
 		if err != nil {
 			return err
 		}
@@ -75,7 +76,7 @@ func (db *DB) collectable(ctx context.Context, before time.Time) (c store.Collec
 
 func (db *DB) collect(ctx context.Context, before time.Time) (c store.Collected, err error) {
 	err = db.change(ctx, func(tx *transaction) error {
-		err := tx.queryRow(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
+		err := tx.queryRow(ctx, `SELECT count(*) FROM runs r WHERE r.parent = '' AND r.confirms = '' AND `+oldRun, micros(before)).Scan(&c.Runs)
 		if err != nil {
 			return err
 		}

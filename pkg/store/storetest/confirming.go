@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -54,4 +55,46 @@ func testConfirming(t *testing.T, s store.Store) {
 	service, err := s.ServiceRuns(t.Context())
 	must(t, err)
 	equal(t, "how many are listed, and are for the service to take up", [2]int{len(list), len(service)}, [2]int{1, 1})
+}
+
+// testCollectConfirming: what confirms a run is kept as long as that, and goes with it,
+// its gradings too. It is no last green run that would let go of the real one.
+func testCollectConfirming(t *testing.T, s store.Store) {
+	old := time.Now().Add(-time.Hour)
+	family := func(id string, verdict eval.RunVerdict, finished time.Time) []string {
+		r, blobs := newRun(id, 1)
+		must(t, s.CreateRun(t.Context(), r, blobs))
+		child := r
+		child.ID, child.Confirms, child.Grading = r.Confirmation(), r.ID, r.Confirmation()+".g1"
+		grading := child
+		grading.ID, grading.Parent, grading.Confirms, grading.Grading = child.Grading, child.ID, "", ""
+		must(t, s.CreateRun(t.Context(), child, nil, grading))
+		ids := []string{grading.ID, child.ID, r.ID}
+		for _, of := range ids {
+			end := eval.Run{ID: of, Outcome: eval.OutcomeComplete, Verdict: eval.RunPass, Finished: old.Add(-time.Hour)}
+			if of == r.ID {
+				end.Verdict, end.Finished = verdict, finished
+			}
+			must(t, s.Finish(t.Context(), end, blob.Pack([]byte("summary of "+of))))
+		}
+		return ids
+	}
+	old1 := family("r-old", eval.RunFail, old.Add(-time.Minute))
+	young := family("r-young", eval.RunFail, old.Add(time.Minute))
+	green := family("r-green", eval.RunPass, old.Add(-time.Minute))
+
+	dry, err := s.Collect(t.Context(), old, true)
+	must(t, err)
+	got, err := s.Collect(t.Context(), old, false)
+	must(t, err)
+	equal(t, "runs that are collected, and would be", [2]int{got.Runs, dry.Runs}, [2]int{1, 1})
+	for _, id := range old1 {
+		_, err := s.Run(t.Context(), id)
+		notFound(t, "old "+id, err)
+	}
+	for _, id := range append(young, green...) {
+		if _, err := s.Run(t.Context(), id); err != nil {
+			t.Errorf("got %v for %s, want it kept with its run", err, id)
+		}
+	}
 }

@@ -102,6 +102,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Events/Order", testEvents},
 		{"Events/Follow", testFollow},
 		{"Collect", testCollect},
+		{"CollectConfirming", testCollectConfirming},
 		{"Concurrent", testConcurrent},
 		{"AnySequence", testAnySequence},
 	} {
