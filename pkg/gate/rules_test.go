@@ -158,6 +158,14 @@ func TestRules(t *testing.T) {
 		{name: "too dear", rule: onAgents(eval.MetricCost, "<=", 50_000), cells: cost(agents(4, 5, 5), 60_000), want: "fail"},
 		{name: "a cost that nobody knows", rule: onAgents(eval.MetricCost, "<=", 50_000), cells: agents(4, 5, 5), want: "inconclusive", says: "nobody knows what case/0 cost"},
 		{
+			name: "nothing then and now", rule: relative(eval.MetricCost, 1.1), cells: cost(agents(8, 5, 5), 0),
+			arms: Arms{Base: armOf("r-base", cost(agents(8, 5, 5), 0)...)}, want: "pass", says: "nothing in run r-base and here",
+		},
+		{
+			name: "nothing then and something now", rule: relative(eval.MetricCost, 1.1), cells: cost(agents(8, 5, 5), 0, 3),
+			arms: Arms{Base: armOf("r-base", cost(agents(8, 5, 5), 0)...)}, want: "fail", says: "something here",
+		},
+		{
 			name: "dearer than the baseline", rule: relative(eval.MetricCost, 1.1), cells: cost(agents(8, 5, 5), 60_000, 61_000),
 			arms: Arms{Base: armOf("r-base", cost(agents(8, 5, 5), 40_000, 42_000)...)}, want: "fail",
 		},
@@ -385,6 +393,25 @@ func TestLevels(t *testing.T) {
 	for round, want := range map[int]float64{1: 0, 2: 0.01012, 5: 0.03241} {
 		if got := claims(snap, round)[0].level; math.Abs(got-want) > 5e-5 {
 			t.Errorf("look at round %d: got level %g, want %g", round, got, want)
+		}
+	}
+}
+
+// A script that has no model is in no rule about one.
+func TestKindsOfAValue(t *testing.T) {
+	cells := join(agents(1, 5, 5), agents(1, 5, 5)...)
+	cells[0].Variant, cells[1].Variant = "model=fast", "model=deep"
+	_, snap := ofCells(join(cells, eval.CellStats{Case: "script", Kind: eval.KindScript})...)
+	snap.Axes = []eval.Axis{{Name: "model", Points: []eval.Point{{Value: "fast"}, {Value: "deep"}}}}
+	rule := eval.Rule{Metric: eval.MetricLatencyP50, Op: "<=", Bound: 10}
+	for per, want := range map[string]string{"model": "agent [model=fast], agent [model=deep]", "": "script, agent"} {
+		snap.Gate = eval.Gate{Per: per, Rules: []eval.Rule{rule}}
+		var got []string
+		for _, c := range claims(snap, 0) {
+			got = append(got, c.narrowed())
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("per %q: got %s, want %s", per, strings.Join(got, ", "), want)
 		}
 	}
 }
