@@ -122,14 +122,22 @@ func (c *command) root() *cobra.Command {
 	flags.StringVar(&c.log.level, "log-level", "error", "least `LEVEL` of what is logged to standard error: debug, info, warn or error")
 	flags.StringVar(&c.log.format, "log-format", "text", "`FORM` of the log: text or json")
 	flags.BoolVarP(&c.verbose, "verbose", "v", false, "log what the farm does to standard error, as --log-level debug")
-	root.AddCommand(
-		c.plan(), c.run(), c.enqueue(), c.follow(), c.pause(), c.resume(), c.retry(), c.cancel(), c.status(),
-		c.runs(), c.show(), c.report(), c.imports(), c.compare(), c.gate(), c.judge(), c.review(), c.baseline(), c.waivers(), c.flaky(), c.schedule(), c.notifications(),
-		c.validate(), c.schema(), c.suites(), c.configure(), c.doctor(), c.health(),
-		c.demo(), c.stub(), c.scheduler(), c.worker(), c.makeToken(), c.gc(), c.version(), c.guard(),
-		&cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp},
-	)
+	group(root, "Run suites:", c.validate(), c.plan(), c.run(), c.enqueue(), c.follow(), c.pause(), c.resume(), c.retry(), c.cancel(), c.schedule())
+	group(root, "Read runs:", c.status(), c.runs(), c.show(), c.report(), c.imports())
+	group(root, "Decide by them:", c.compare(), c.gate(), c.baseline(), c.waivers(), c.flaky(), c.judge(), c.review())
+	group(root, "Keep a farm:", c.scheduler(), c.worker(), c.configure(), c.doctor(), c.health(), c.makeToken(), c.notifications(), c.gc())
+	group(root, "Write suites:", c.suites(), c.schema(), c.demo(), c.stub())
+	root.AddCommand(c.version(), c.guard(), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp})
 	return root
+}
+
+// group adds commands that the help shows together under a title.
+func group(root *cobra.Command, title string, cmds ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, cmd := range cmds {
+		cmd.GroupID = title
+	}
+	root.AddCommand(cmds...)
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

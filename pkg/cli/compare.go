@@ -119,6 +119,9 @@ func (c *command) comparisons(ctx context.Context, d desk, args []string, f comp
 	if err != nil {
 		return nil, err
 	}
+	if args[0] != args[1] && base.Run == head.Run {
+		fmt.Fprintf(c.env.Stderr, "warning: %s and %s are the same run, %s\n", args[0], args[1], head.Run)
+	}
 	result := compare.Compare(base, head, f.options)
 	if refused := compare.Refused(result.Differ); f.strict && len(refused) > 0 {
 		return nil, usage("without --strict what can be compared is", "base and head are not the same: %s", differences(refused))

@@ -11,14 +11,18 @@ import (
 // named is a file that says its name in its first line.
 var named = regexp.MustCompile(`^# ([a-z]+\.yaml)\n`)
 
-var fence = regexp.MustCompile("(?ms)^```(sh|yaml)\n(.*?)^```$")
+var fence = regexp.MustCompile("(?ms)^```(sh|yaml|json)\n(.*?)^```$")
 
 // TestDocsCommands runs the shell commands of the pages that a newcomer reads,
-// each page in a copy of what it has just told to save as suite.yaml, or under the
-// name in a first comment, and wants none to fail.
+// each page in a copy of what it has just told to save as suite.yaml, under the name in
+// a first comment or, of JSON, which has no comments, as results.jsonl, and wants none
+// to fail.
 func TestDocsCommands(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{"README.md", "docs/suite.md", "docs/baselines.md", "docs/waivers.md", "docs/flakiness.md"} {
+	for _, page := range []string{
+		"README.md", "docs/suite.md", "docs/baselines.md", "docs/compare.md", "docs/gates.md", "docs/repeats.md", "docs/import.md",
+		"docs/waivers.md", "docs/flakiness.md",
+	} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", page))
 			if err != nil {
@@ -41,6 +45,10 @@ func TestDocsCommands(t *testing.T) {
 			s.file("golden.json", string(golden))
 			ran := 0
 			for _, m := range fence.FindAllStringSubmatch(string(text), -1) {
+				if m[1] == "json" {
+					s.file("results.jsonl", m[2])
+					continue
+				}
 				if m[1] == "yaml" {
 					if name := named.FindStringSubmatch(m[2]); name != nil {
 						s.file(name[1], m[2])

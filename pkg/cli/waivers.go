@@ -262,7 +262,7 @@ func (c *command) printWaivers(ws []listedWaiver, now time.Time) {
 	for _, one := range ws {
 		state := one.State
 		if state == waiverHolds {
-			state = "expires in " + plural(int(one.Expires.Sub(now)/(24*time.Hour)), "day")
+			state = "expires in " + plural(int((one.Expires.Unix()-now.Unix())/(24*60*60)), "day") // a Duration ends after 292 years
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\tuntil %s\t%s\t%s\n", state, report.Line(one.Suite, 40), one.N, report.Line(waiver.Name(one.Waiver), 60),
 			one.Expires.Format(time.DateOnly), report.Line(one.Approver, 40), report.Line(cmp.Or(one.Problem, one.Approval), 120))

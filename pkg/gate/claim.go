@@ -123,7 +123,8 @@ func axisValues(snap eval.Snapshot, axis string) []string {
 }
 
 // kindsOf makes a rule on the latency of trials that names no kind one for each kind
-// that the run has: numbers of several kinds are never pooled. Others are about agents.
+// that it has cells of: numbers of several kinds are never pooled. Others are about
+// agents.
 func kindsOf(snap eval.Snapshot, r eval.Rule) []eval.Rule {
 	if r.Kind != "" || r.Tool != "" || r.Metric == eval.MetricCatalog {
 		return []eval.Rule{r}
@@ -134,12 +135,23 @@ func kindsOf(snap eval.Snapshot, r eval.Rule) []eval.Rule {
 	}
 	var rules []eval.Rule
 	for _, k := range []eval.Kind{eval.KindScript, eval.KindAgent} {
-		of := func(c eval.Cell) bool { return snap.Cases[c.Case].Kind == k }
+		of := func(c eval.Cell) bool {
+			for axis, value := range r.Axes {
+				if snap.Variants[c.Variant].Axes[axis] != value {
+					return false
+				}
+			}
+			return snap.Cases[c.Case].Kind == k
+		}
 		if slices.ContainsFunc(snap.Plan.Cells, of) {
 			one := r
 			one.Kind = k
 			rules = append(rules, one)
 		}
+	}
+	if len(rules) == 0 {
+		r.Kind = eval.KindAgent
+		return []eval.Rule{r}
 	}
 	return rules
 }

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/stats"
@@ -52,6 +53,15 @@ func (g *sitting) costs(c claim, r *eval.RuleResult) {
 	}
 	if len(base) == 0 {
 		g.missing(r, "no cell has a known cost in both runs, by the same prices")
+		return
+	}
+	if !slices.ContainsFunc(base, func(micro float64) bool { return micro > 0 }) { // there is no ratio to nothing
+		r.N, r.Decision = len(base), eval.DecisionPass
+		r.Message = fmt.Sprintf("%s: cost_usd nothing in run %s and here, over %d cells, want %s", c.narrowed(), g.arms.Base.Run, len(base), want(c.Rule))
+		if slices.ContainsFunc(head, func(micro float64) bool { return micro > 0 }) {
+			r.Decision = eval.DecisionFail
+			r.Message = fmt.Sprintf("%s: cost_usd nothing in run %s and something here, over %d cells, want %s", c.narrowed(), g.arms.Base.Run, len(base), want(c.Rule))
+		}
 		return
 	}
 	g.ratio(c, r, stats.RatioOfMeans(base, head, 1-2*c.level), len(base))

@@ -160,6 +160,14 @@ func TestRules(t *testing.T) {
 		{name: "too dear", rule: onAgents(eval.MetricCost, "<=", 50_000), cells: cost(agents(4, 5, 5), 60_000), want: "fail"},
 		{name: "a cost that nobody knows", rule: onAgents(eval.MetricCost, "<=", 50_000), cells: agents(4, 5, 5), want: "inconclusive", says: "nobody knows what case/0 cost"},
 		{
+			name: "nothing then and now", rule: relative(eval.MetricCost, 1.1), cells: cost(agents(8, 5, 5), 0),
+			arms: Arms{Base: armOf("r-base", cost(agents(8, 5, 5), 0)...)}, want: "pass", says: "nothing in run r-base and here",
+		},
+		{
+			name: "nothing then and something now", rule: relative(eval.MetricCost, 1.1), cells: cost(agents(8, 5, 5), 0, 3),
+			arms: Arms{Base: armOf("r-base", cost(agents(8, 5, 5), 0)...)}, want: "fail", says: "something here",
+		},
+		{
 			name: "dearer than the baseline", rule: relative(eval.MetricCost, 1.1), cells: cost(agents(8, 5, 5), 60_000, 61_000),
 			arms: Arms{Base: armOf("r-base", cost(agents(8, 5, 5), 40_000, 42_000)...)}, want: "fail",
 		},
@@ -422,6 +430,25 @@ func TestNotKept(t *testing.T) {
 	Decide(&s, snap, Arms{})
 	if r := s.Rules[0]; r.Decision != eval.DecisionInconclusive || !strings.Contains(r.Message, notKept) {
 		t.Errorf("got %s, %q, want it inconclusive", r.Decision, r.Message)
+	}
+}
+
+// A script that has no model is in no rule about one.
+func TestKindsOfAValue(t *testing.T) {
+	cells := join(agents(1, 5, 5), agents(1, 5, 5)...)
+	cells[0].Variant, cells[1].Variant = "model=fast", "model=deep"
+	_, snap := ofCells(join(cells, eval.CellStats{Case: "script", Kind: eval.KindScript})...)
+	snap.Axes = []eval.Axis{{Name: "model", Points: []eval.Point{{Value: "fast"}, {Value: "deep"}}}}
+	rule := eval.Rule{Metric: eval.MetricLatencyP50, Op: "<=", Bound: 10}
+	for per, want := range map[string]string{"model": "agent [model=fast], agent [model=deep]", "": "script, agent"} {
+		snap.Gate = eval.Gate{Per: per, Rules: []eval.Rule{rule}}
+		var got []string
+		for _, c := range claims(snap, 0) {
+			got = append(got, c.narrowed())
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("per %q: got %s, want %s", per, strings.Join(got, ", "), want)
+		}
 	}
 }
 
