@@ -270,7 +270,7 @@ in a gate, run --baseline file://FILE and compare take it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return c.withStore(ctx, func(s store.Store) error {
-				arm, err := c.arm(ctx, s, args[0], "")
+				arm, err := c.arm(ctx, s, args[0], eval.Arm{})
 				if err != nil {
 					return err
 				}

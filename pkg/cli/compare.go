@@ -111,11 +111,11 @@ func (c *command) comparisons(ctx context.Context, d desk, args []string, f comp
 	if f.axis != "" {
 		return c.alongAxis(ctx, d, args[0], f)
 	}
-	head, err := c.arm(ctx, d, args[1], "")
+	head, err := c.arm(ctx, d, args[1], eval.Arm{})
 	if err != nil {
 		return nil, err
 	}
-	base, err := c.arm(ctx, d, args[0], head.Suite)
+	base, err := c.arm(ctx, d, args[0], head)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (c *command) comparisons(ctx context.Context, d desk, args []string, f comp
 
 // alongAxis compares values of an axis with the first of them.
 func (c *command) alongAxis(ctx context.Context, d desk, ref string, f comparing) ([]eval.ArmComparison, error) {
-	arm, err := c.arm(ctx, d, ref, "")
+	arm, err := c.arm(ctx, d, ref, eval.Arm{})
 	if err != nil {
 		return nil, err
 	}

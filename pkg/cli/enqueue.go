@@ -34,6 +34,7 @@ its files. evalfarm watch RUN follows the run.`,
 			if err := ask.check(); err != nil {
 				return err
 			}
+			load.baseline = ask.baseline
 			if c.serverURL != "" {
 				return c.send(ctx, args[0], load, sel, ask, func(_ desk, run eval.Run) error { return c.printEnqueued(run, asJSON) })
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 		return summary, err
 	}
 	if policy != "" {
-		p, err := suite.LoadGate(c.env.abs(policy), frozen(snap), suite.Options{Base: c.env.Dir})
+		p, err := suite.LoadGate(c.env.abs(policy), frozen(snap), suite.Options{Base: c.env.Dir, Baseline: cmp.Or(baseline, snap.Gate.Baseline)})
 		if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
 			problems.Path = policy
 			return summary, problems
@@ -110,7 +111,7 @@ func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, bas
 		}
 	}
 	if baseline != "" {
-		arm, err := c.arm(ctx, s, baseline, run.Suite)
+		arm, err := c.arm(ctx, s, baseline, eval.Arm{Suite: run.Suite, Run: run.ID})
 		if err != nil {
 			return summary, err
 		}

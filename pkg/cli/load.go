@@ -22,6 +22,8 @@ type loading struct {
 	set     []string
 	// gate is the path of a policy that replaces the suite's gate.
 	gate string
+	// baseline is what the gate compares with in place of what it names.
+	baseline string
 	// asked collects the variables of the environment that a suite refers to, if it is
 	// to be sent to a farm.
 	asked map[string]string
@@ -46,7 +48,7 @@ func (c *command) load(arg string, f loading) (*suite.Loaded, error) {
 		return nil, err
 	}
 	o := suite.Options{
-		Servers: f.servers, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup,
+		Servers: f.servers, Baseline: f.baseline, Dir: c.env.Dir, Base: c.env.Dir, LookupEnv: c.env.Lookup,
 		Rules: catalog.Rules(), Profiles: client.Profiles(),
 	}
 	farm, err := c.farm()

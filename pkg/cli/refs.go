@@ -25,6 +25,8 @@ type reference struct {
 	green    bool   // last-green
 	baseline string // baseline:NAME
 	id       string // an id, or a prefix of one
+	// but is the id of a run that last-green is not.
+	but string
 }
 
 // parseRef reads a reference.
@@ -71,6 +73,10 @@ func (c *command) resolveRun(ctx context.Context, s reader, text, suite string) 
 	if err != nil {
 		return eval.Run{}, err
 	}
+	return c.runOf(ctx, s, ref, suite)
+}
+
+func (c *command) runOf(ctx context.Context, s reader, ref reference, suite string) (eval.Run, error) {
 	switch {
 	case ref.back >= 0:
 		runs, err := s.ListRuns(ctx, store.RunFilter{Suite: ref.suite, Limit: ref.back + 1})
@@ -82,7 +88,7 @@ func (c *command) resolveRun(ctx context.Context, s reader, text, suite string) 
 			if ref.suite != "" {
 				of = fmt.Sprintf("suite %s has", report.Line(ref.suite, 80))
 			}
-			return eval.Run{}, usage("start one: evalfarm run SUITE", "no run %q: %s %d", text, of, len(runs))
+			return eval.Run{}, usage("start one: evalfarm run SUITE", "no run %q: %s %d", ref.text, of, len(runs))
 		}
 		return runs[ref.back], nil
 	case ref.green:
@@ -133,19 +139,23 @@ func runOfID(ctx context.Context, s reader, id string) (eval.Run, error) {
 // lastGreen finds the last green run, on the branch that is checked out here if one is.
 func (c *command) lastGreen(ctx context.Context, s reader, ref reference) (eval.Run, error) {
 	branch := gitBranch(ctx, c.env.Dir)
-	runs, err := s.ListRuns(ctx, store.RunFilter{Suite: ref.suite, Branch: branch, Green: true, Limit: 1})
+	runs, err := s.ListRuns(ctx, store.RunFilter{Suite: ref.suite, Branch: branch, Green: true, Limit: 2})
 	if err != nil {
 		return eval.Run{}, err
 	}
+	runs = slices.DeleteFunc(runs, func(r eval.Run) bool { return r.ID == ref.but })
 	if len(runs) == 0 {
-		where := ""
+		where, other := "", ""
+		if ref.but != "" {
+			other = "other "
+		}
 		if ref.suite != "" {
 			where += " of " + report.Line(ref.suite, 80)
 		}
 		if branch != "" {
 			where += " on branch " + report.Line(branch, 80)
 		}
-		return eval.Run{}, usage("evalfarm runs", "no run %q: no complete run%s has passed", ref.text, where)
+		return eval.Run{}, usage("evalfarm runs", "no run %q: no %scomplete run%s has passed", ref.text, other, where)
 	}
 	return runs[0], nil
 }
@@ -184,8 +194,9 @@ func (c *command) baselineOf(ctx context.Context, s reader, ref reference, suite
 }
 
 // arm is what comparisons and gates need of the run that a reference names, or of the
-// file. suite is as for resolveRun.
-func (c *command) arm(ctx context.Context, s reader, ref, suite string) (eval.Arm, error) {
+// file. head is what it is to be compared with, if anything: last-green is not the head
+// itself, but the green run before it.
+func (c *command) arm(ctx context.Context, s reader, ref string, head eval.Arm) (eval.Arm, error) {
 	if path, ok := eval.BaselineFile(ref); ok {
 		arm, err := scheduler.ReadArm(c.env.abs(path))
 		if err != nil {
@@ -193,13 +204,18 @@ func (c *command) arm(ctx context.Context, s reader, ref, suite string) (eval.Ar
 		}
 		return arm, nil
 	}
-	run, err := c.resolveRun(ctx, s, ref, suite)
+	named, err := parseRef(ref)
+	if err != nil {
+		return eval.Arm{}, err
+	}
+	named.but = head.Run
+	run, err := c.runOf(ctx, s, named, head.Suite)
 	if err != nil {
 		return eval.Arm{}, err
 	}
 	arm, err := armOf(ctx, s, run)
-	if named, _ := parseRef(ref); err == nil && named.baseline != "" {
-		b, err := c.baselineOf(ctx, s, named, suite)
+	if err == nil && named.baseline != "" {
+		b, err := c.baselineOf(ctx, s, named, head.Suite)
 		arm.Note = b.Note
 		return arm, err
 	}

@@ -25,7 +25,6 @@ func (c *command) run() *cobra.Command {
 	var sel selecting
 	var tape taping
 	var tell announcing
-	var baseline string
 	cmd := &cobra.Command{
 		Use:   "run SUITE",
 		Short: "Run a suite here and print its verdict",
@@ -45,7 +44,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				if err := f.showing.check(c); err != nil {
 					return err
 				}
-				return c.send(ctx, args[0], load, sel, ordering{baseline: baseline}, func(d desk, run eval.Run) error {
+				return c.send(ctx, args[0], load, sel, ordering{baseline: load.baseline}, func(d desk, run eval.Run) error {
 					return c.followRun(ctx, &f.showing, d, run)
 				})
 			}
@@ -67,7 +66,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			if err := scheduler.Quarantine(ctx, s, &request); err != nil {
 				return err
 			}
-			if err := c.attach(ctx, s, &request, baseline, true); err != nil {
+			if err := c.attach(ctx, s, &request, load.baseline, true); err != nil {
 				return err
 			}
 			tell.slots, tell.judges = defaultSlots(f.slots), cmp.Or(f.judges, defaultSlots(f.slots))
@@ -96,7 +95,7 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 	sel.add(cmd)
 	tape.add(cmd)
 	tell.add(cmd)
-	cmd.Flags().StringVar(&baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
+	cmd.Flags().StringVar(&load.baseline, "baseline", "", "compare with this `BASELINE`: a name, last-green, the id of a run, or file:// and a path; its trajectories are expected where a suite lists no calls")
 	return cmd
 }
 

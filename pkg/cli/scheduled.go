@@ -15,7 +15,7 @@ import (
 // suite as it is at that moment.
 func (c *command) scheduled(attempts int) func(ctx context.Context, s eval.Schedule) (scheduler.Request, error) {
 	return func(ctx context.Context, s eval.Schedule) (scheduler.Request, error) {
-		load := loading{with: s.With, gate: s.Gate}
+		load := loading{with: s.With, gate: s.Gate, baseline: s.Baseline}
 		for _, name := range slices.Sorted(maps.Keys(s.Vars)) {
 			load.set = append(load.set, name+"="+s.Vars[name])
 		}

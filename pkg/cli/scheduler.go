@@ -110,7 +110,6 @@ type scheduling struct {
 	term      time.Duration
 	blobs     string
 	resume    []string
-	baseline  string
 }
 
 // check finds mistakes before anything is started.

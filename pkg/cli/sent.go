@@ -132,7 +132,7 @@ func (c *command) unpacked(d httpapi.Delivery) (*suite.Loaded, error) {
 		return nil, err
 	}
 	o := suite.Options{
-		With: d.WithPath, Gate: d.GatePath, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Rules: catalog.Rules(), Profiles: client.Profiles(),
+		With: d.WithPath, Gate: d.GatePath, Baseline: d.Baseline, Base: d.Dir, Projects: d.Projects(), Set: d.Set, Rules: catalog.Rules(), Profiles: client.Profiles(),
 		LookupEnv: func(name string) (string, bool) { value, ok := d.Env[name]; return value, ok },
 		Grant:     &suite.Grant{Model: farm.Covers},
 	}

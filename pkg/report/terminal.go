@@ -17,6 +17,9 @@ const (
 	failures = 20
 	// slowest is how many tools are shown.
 	slowest = 3
+	// reasonLines is how many lines a reason of the verdict may take: what decided
+	// stands at its end.
+	reasonLines = 4
 	// stderrHead is how many lines of a server's stderr go with a failure.
 	stderrHead = 5
 )
@@ -73,7 +76,7 @@ func (p *page) headline(s eval.Summary) {
 	}
 	p.line(parts...)
 	for _, r := range s.Reasons {
-		p.line(p.indent(2), text(r))
+		p.value(2, part{}, r, reasonLines)
 	}
 }
 

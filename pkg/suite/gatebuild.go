@@ -169,7 +169,7 @@ func (b *build) regressions(at *strictyaml.Node, f *regressionsFile, of eval.Rul
 
 // comparing reports rules that compare with nothing.
 func (b *build) comparing(at *strictyaml.Node) {
-	if b.suite.Gate.Baseline != "" {
+	if b.suite.Gate.Baseline != "" || b.opts.Baseline != "" {
 		return
 	}
 	for i, r := range b.suite.Gate.Rules {

@@ -11,6 +11,9 @@ type Options struct {
 	// Gate is the path of a policy: a file with the keys of gate, which replaces that of
 	// the suite. Empty means none.
 	Gate string
+	// Baseline is what rules compare with where the gate names nothing. Empty means that
+	// it must.
+	Baseline string
 	// Servers replace what servers run, in order: VALUE for the default server,
 	// NAME=VALUE for a named one. VALUE is a URL, or a command that is split
 	// into words as a shell would split it, but never run by one.
