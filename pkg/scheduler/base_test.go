@@ -134,12 +134,12 @@ func TestLastGreenOfTenant(t *testing.T) {
 	s := newShelf(t)
 	s.run("r-1", ending{tenant: "ours", verdict: eval.RunPass})
 	s.run("r-2", ending{tenant: "theirs", verdict: eval.RunPass})
-	s.name("main", "", "r-2")
+	s.name("released", "", "r-2")
 	for _, tc := range []struct{ name, tenant, baseline, want string }{
 		{"ours", "ours", "last-green", "r-1"},
 		{"nobody's yet", "new", "last-green", ""},
 		{"no account", "", "last-green", "r-2"},
-		{"a name", "ours", "main", "r-2"},
+		{"a name", "ours", "released", "r-2"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			req := wanted("", "")
