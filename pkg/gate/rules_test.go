@@ -403,7 +403,7 @@ func TestLevels(t *testing.T) {
 // A rule about no case is told, and refused where it names what it is about.
 func TestIdleRules(t *testing.T) {
 	script := eval.CellStats{Case: "s", Kind: eval.KindScript, Tags: []string{"refund"}}
-	_, snap := ofCells(script)
+	s, snap := ofCells(script)
 	of := func(tag string) eval.Rule {
 		r := onAgents(eval.MetricPassRate, ">=", 0.5)
 		r.Tag = tag
@@ -417,6 +417,10 @@ func TestIdleRules(t *testing.T) {
 	}
 	if want := "0 false, 1 true"; strings.Join(got, ", ") != want {
 		t.Errorf("got doubts %v, want %s", got, want)
+	}
+	Decide(&s, snap, Arms{})
+	if got := s.Rules[0].Decision; got != eval.DecisionInconclusive {
+		t.Errorf("got %s of a rule that was asked all the same, want it inconclusive", got)
 	}
 }
 
