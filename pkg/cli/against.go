@@ -28,5 +28,5 @@ func (c *command) attach(ctx context.Context, s scheduler.BaselineSource, req *s
 	if req.Git != nil {
 		branch = req.Git.Branch
 	}
-	return scheduler.Attach(ctx, s, &req.Suite.Suite, branch, name)
+	return scheduler.Attach(ctx, scheduler.OnAccount(s, req.Tenant), &req.Suite.Suite, branch, name)
 }

@@ -14,8 +14,9 @@ type Doubt struct {
 	Rule int
 	// Message says what cannot happen, Hint what it takes.
 	Message, Hint string
-	// Unlikely means that the rule can be decided, and mostly will not be. Otherwise it
-	// can never pass, whatever the trials show.
+	// Unlikely means that the rule can be decided, and mostly will not be, or that it is
+	// about agents and there are none. Otherwise it can never pass, whatever the trials
+	// show, or is about nothing that the run has.
 	Unlikely bool
 }
 
@@ -31,7 +32,7 @@ const mostTold = 100_000
 // decided is taken at its last look.
 func Doubts(snap eval.Snapshot) []Doubt {
 	var all []Doubt
-	seen := map[int]bool{}
+	seen, about := map[int]bool{}, map[int]bool{}
 	round := 0
 	if looks := Looks(snap); len(looks) > 0 {
 		round = looks[len(looks)-1]
@@ -44,6 +45,7 @@ func Doubts(snap eval.Snapshot) []Doubt {
 				repeats = append(repeats, cell.Repeats)
 			}
 		}
+		about[c.index] = about[c.index] || len(repeats) > 0
 		if len(repeats) == 0 || seen[c.index] {
 			continue
 		}
@@ -56,6 +58,24 @@ func Doubts(snap eval.Snapshot) []Doubt {
 			d.Rule = c.index
 			all = append(all, d)
 		}
+	}
+	return append(all, idle(snap, about)...)
+}
+
+// idle are the rules that are about no case at all, which would pass unseen. One that
+// names a tag or a variant is refused; a policy for several suites may well have a rule
+// on agents for one that has none.
+func idle(snap eval.Snapshot, about map[int]bool) []Doubt {
+	var all []Doubt
+	for i, r := range snap.Gate.Rules {
+		if about[i] || judgesKind(r) {
+			continue
+		}
+		all = append(all, Doubt{
+			Rule: i, Unlikely: r.Tag == "" && len(r.Axes) == 0,
+			Message: "the rule decides nothing: it is about no case that the run has",
+			Hint:    "but for latency, rules are about agent cases",
+		})
 	}
 	return all
 }

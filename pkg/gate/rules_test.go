@@ -408,6 +408,30 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// A rule about no case is told, and refused where it names what it is about.
+func TestIdleRules(t *testing.T) {
+	script := eval.CellStats{Case: "s", Kind: eval.KindScript, Tags: []string{"refund"}}
+	s, snap := ofCells(script)
+	of := func(tag string) eval.Rule {
+		r := onAgents(eval.MetricPassRate, ">=", 0.5)
+		r.Tag = tag
+		return r
+	}
+	slow := eval.Rule{Metric: eval.MetricUnjudged, Kind: eval.KindScript, Op: "<=", Bound: 0.1, Tag: "refund"}
+	snap.Gate.Rules = []eval.Rule{of("refund"), of(""), slow}
+	var got []string
+	for _, d := range Doubts(snap) {
+		got = append(got, fmt.Sprint(d.Rule, d.Unlikely))
+	}
+	if want := "0 false, 1 true"; strings.Join(got, ", ") != want {
+		t.Errorf("got doubts %v, want %s", got, want)
+	}
+	Decide(&s, snap, Arms{})
+	if got := s.Rules[0].Decision; got != eval.DecisionInconclusive {
+		t.Errorf("got %s of a rule that was asked all the same, want it inconclusive", got)
+	}
+}
+
 // A percentile of a part of the cases that a run does not keep apart is refused, and
 // decides nothing where it is asked all the same.
 func TestNotKept(t *testing.T) {

@@ -36,6 +36,8 @@ func (g *sitting) decide(c claim) eval.RuleResult {
 		r.Level = c.level
 	}
 	switch {
+	case g.idle(c):
+		r.Message = r.Title + ": the run has no such case at all"
 	case c.Compares() && g.arms.Base == nil:
 		g.missing(&r, cmp.Or(g.why(), "no baseline is named"))
 	case c.ByChance() && c.level == 0:
@@ -44,6 +46,25 @@ func (g *sitting) decide(c claim) eval.RuleResult {
 		g.evaluate(c, &r)
 	}
 	return r
+}
+
+// idle says whether a rule names a tag or a variant that no case of a whole run has,
+// in the gate or out of it. Nobody may take that for a pass.
+func (g *sitting) idle(c claim) bool {
+	rule := g.snap.Gate.Rules[c.index]
+	if g.snap.Partial || rule.Tag == "" && len(rule.Axes) == 0 {
+		return false
+	}
+	if !rule.OfLatency() { // those are of each kind that there is
+		rule.Kind = c.Kind
+	}
+	of := claim{Rule: rule}
+	for i, cell := range g.s.Cells {
+		if of.covers(cell, g.variant(i)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (g *sitting) evaluate(c claim, r *eval.RuleResult) {

@@ -78,7 +78,7 @@ func Against(ctx context.Context, s BaselineSource, req *Request, name string, f
 		return nil
 	}
 	branch := req.branch()
-	run, err := BaseRun(ctx, s, suite, branch, gate.Baseline)
+	run, err := BaseRun(ctx, OnAccount(s, req.Tenant), suite, branch, gate.Baseline)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		ref.Missing = fmt.Sprintf("suite %s has no such baseline", suite)

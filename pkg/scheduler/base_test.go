@@ -128,6 +128,32 @@ func TestBaseRun(t *testing.T) {
 	}
 }
 
+// last-green of a run on a tenant's account is a run on that account; a name is found
+// whoever's it is.
+func TestLastGreenOfTenant(t *testing.T) {
+	s := newShelf(t)
+	s.run("r-1", ending{tenant: "ours", verdict: eval.RunPass})
+	s.run("r-2", ending{tenant: "theirs", verdict: eval.RunPass})
+	s.name("released", "", "r-2")
+	for _, tc := range []struct{ name, tenant, baseline, want string }{
+		{"ours", "ours", "last-green", "r-1"},
+		{"nobody's yet", "new", "last-green", ""},
+		{"no account", "", "last-green", "r-2"},
+		{"a name", "ours", "released", "r-2"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			req := wanted("", "")
+			req.Tenant = tc.tenant
+			if err := scheduler.Against(t.Context(), s, &req, tc.baseline, true); err != nil {
+				t.Fatal(err)
+			}
+			if got := req.Baseline.Run; got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // frozen are the arms of a request.
 func frozen(t *testing.T, req scheduler.Request) map[string]eval.Arm {
 	t.Helper()

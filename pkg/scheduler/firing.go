@@ -75,20 +75,21 @@ func (tr *trigger) start(ctx context.Context, s store.Schedule, request func(con
 	if err != nil {
 		return eval.Run{}, err
 	}
+	req.Tenant = s.Tenant
 	if err := Quarantine(ctx, tr.store, &req); err != nil {
 		return eval.Run{}, err
 	}
 	if err := Against(ctx, tr.store, &req, s.Baseline, true); err != nil {
 		return eval.Run{}, err
 	}
-	if err := Attach(ctx, tr.store, &req.Suite.Suite, req.branch(), s.Baseline); err != nil {
+	if err := Attach(ctx, OnAccount(tr.store, s.Tenant), &req.Suite.Suite, req.branch(), s.Baseline); err != nil {
 		return eval.Run{}, err
 	}
 	if err := Agree(ctx, tr.store, &req); err != nil {
 		return eval.Run{}, err
 	}
 	req.ID, req.Schedule, req.ScheduleMicroUSD = firingID(tr.firing), s.Name, s.BudgetMicroUSD
-	req.Tenant, req.Priority, req.Notify = s.Tenant, s.Priority, s.Notifications
+	req.Priority, req.Notify = s.Priority, s.Notifications
 	req.Carrier = eval.CarrierService
 	if own := req.Suite.Suite.Budget.Over(req.Budget).Time; left > 0 && (own == 0 || left < own) {
 		req.Budget.Time = left
