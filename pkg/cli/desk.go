@@ -159,7 +159,7 @@ func (c *command) withDesk(ctx context.Context, args []string, fn func(desk, eva
 		ref = args[0]
 	}
 	return c.atDesk(ctx, func(d desk) error {
-		run, err := c.resolveRun(ctx, d, ref, "")
+		run, err := c.resolveRun(ctx, d, ref)
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ A cell whose case or checks changed has a history of its own since then.
 				if len(args) > 0 {
 					name = args[0]
 				} else {
-					run, err := c.resolveRun(ctx, d, "latest", "")
+					run, err := c.resolveRun(ctx, d, "latest")
 					if err != nil {
 						return err
 					}

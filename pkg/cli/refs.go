@@ -66,16 +66,17 @@ func parseRef(text string) (reference, error) {
 	return ref, nil
 }
 
-// resolveRun finds the run that a reference names. suite is that of last-green and of
-// baseline:NAME where the reference has none; empty for any.
-func (c *command) resolveRun(ctx context.Context, s reader, text, suite string) (eval.Run, error) {
+// resolveRun finds the run that a reference names.
+func (c *command) resolveRun(ctx context.Context, s reader, text string) (eval.Run, error) {
 	ref, err := parseRef(text)
 	if err != nil {
 		return eval.Run{}, err
 	}
-	return c.runOf(ctx, s, ref, suite)
+	return c.runOf(ctx, s, ref, "")
 }
 
+// runOf finds the run of a reference. suite is that of last-green and of baseline:NAME
+// where the reference has none; empty for any.
 func (c *command) runOf(ctx context.Context, s reader, ref reference, suite string) (eval.Run, error) {
 	switch {
 	case ref.back >= 0:
@@ -240,7 +241,7 @@ func (c *command) withRun(ctx context.Context, args []string, fn func(store.Stor
 		ref = args[0]
 	}
 	return c.withStore(ctx, func(s store.Store) error {
-		run, err := c.resolveRun(ctx, s, ref, "")
+		run, err := c.resolveRun(ctx, s, ref)
 		if err != nil {
 			return err
 		}

@@ -164,7 +164,7 @@ func (f *scheduling) runs(ctx context.Context, c *command, s store.Store, reques
 	}
 	var runs []eval.Run
 	for _, ref := range f.resume {
-		run, err := c.resolveRun(ctx, s, ref, "")
+		run, err := c.resolveRun(ctx, s, ref)
 		if err != nil {
 			return nil, err
 		}
