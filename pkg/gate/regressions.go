@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/compare"
@@ -44,6 +45,8 @@ func (g *sitting) regressions(c claim, r *eval.RuleResult) {
 	r.Decision, open = settled(decisions[leftOut], decisions[allFail], decisions[allPass])
 	r.Message = fmt.Sprintf("%s: pass rate %+.3g against run %s%s, want no more than %g below", c.narrowed(), known.Point, g.arms.Base.Run, between(r), c.Margin)
 	switch {
+	case math.IsNaN(known.Point):
+		r.Message = fmt.Sprintf("%s: in no complete round has a cell passed or failed that run %s has too", c.narrowed(), g.arms.Base.Run)
 	case open:
 		r.Message += fmt.Sprintf(": %d trials without a verdict could decide it either way", missing)
 	case r.Decision == eval.DecisionInconclusive:
@@ -65,7 +68,7 @@ func (g *sitting) confirmed(c claim, r *eval.RuleResult) {
 	for _, i := range Suspects(*g.s, g.snap, g.arms) {
 		if in[i] {
 			key := keyOf(g.s.Cells[i])
-			suspects[key] = g.s.Cells[i].Case + " [" + g.s.Cells[i].Variant + "]"
+			suspects[key] = nameOf(g.s.Cells[i])
 			order = append(order, key)
 		}
 	}
@@ -99,4 +102,12 @@ func (g *sitting) confirmed(c claim, r *eval.RuleResult) {
 	if len(left) > 0 {
 		r.Message += "; not confirmed and no reason to fail: " + strings.Join(left, ", ") + " looked worse"
 	}
+}
+
+// nameOf is the case of a cell, and its variant if there is a choice.
+func nameOf(c eval.CellStats) string {
+	if c.Variant == "" || c.Variant == "default" {
+		return c.Case
+	}
+	return c.Case + " [" + c.Variant + "]"
 }

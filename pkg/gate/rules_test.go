@@ -109,6 +109,7 @@ func TestRules(t *testing.T) {
 		{name: "no baseline", rule: regressions, cells: agents(20, 5, 5), want: "none", says: "nothing to compare with"},
 		{name: "as good as the baseline", rule: regressions, cells: agents(50, 5, 5), arms: Arms{Base: armOf("r-base", agents(50, 5, 5)...)}, want: "pass"},
 		{name: "worse than the baseline", rule: regressions, cells: agents(20, 3, 5), arms: Arms{Base: armOf("r-base", agents(20, 5, 5)...)}, want: "fail", says: "-0.4 against run r-base"},
+		{name: "nothing passed or failed", rule: regressions, cells: []eval.CellStats{agent("case/0", eval.VerdictCounts{Error: 3})}, arms: Arms{Base: armOf("r-base", agents(1, 3, 3)...)}, want: "inconclusive", says: "in no complete round has a cell passed or failed"},
 		{name: "alike, and too few to say so", rule: regressions, cells: agents(3, 3, 3), arms: Arms{Base: armOf("r-base", agents(3, 3, 3)...)}, want: "inconclusive"},
 		{
 			name: "worse within tolerance", rule: eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.3},
@@ -121,7 +122,7 @@ func TestRules(t *testing.T) {
 				Base:    armOf("r-base", join(agents(60, 5, 5), agent("broken", eval.VerdictCounts{Pass: 5}))...),
 				History: armOf("r-base", join(agents(60, 25, 25), agent("broken", eval.VerdictCounts{Pass: 25}))...),
 			},
-			want: "pass", says: "no reason to fail: broken [default] looked worse",
+			want: "pass", says: "no reason to fail: broken looked worse",
 		},
 		{
 			name: "a suspect that is confirmed", rule: eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.1},
@@ -131,7 +132,7 @@ func TestRules(t *testing.T) {
 				History: armOf("r-base", join(agents(60, 25, 25), agent("broken", eval.VerdictCounts{Pass: 25}))...),
 				Fresh:   armOf("r-fresh", agent("broken", eval.VerdictCounts{Fail: 8})),
 			},
-			want: "fail", says: "fresh repeats confirm that broken [default] got worse",
+			want: "fail", says: "fresh repeats confirm that broken got worse",
 		},
 		{
 			name: "a suspect that is cleared", rule: eval.Rule{Metric: eval.MetricRegressions, Kind: eval.KindAgent, Margin: 0.1},

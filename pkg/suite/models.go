@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -48,6 +49,9 @@ func (b *build) checkModel(f *modelFile) {
 	case eval.ProviderScripted:
 		needs, useless = "script", []string{"base_url", "api_key", "api_keys", "headers", "identify", "call_timeout", "thinking"}
 		idle = []string{"model", "temperature", "top_p", "max_output_tokens", "seed", "rate"}
+		if at.Field("price") != nil { // it bounds what a call may cost
+			idle = slices.DeleteFunc(idle, func(key string) bool { return key == "max_output_tokens" })
+		}
 	case eval.ProviderAnthropic:
 		needs, useless, idle = "model", []string{"script"}, []string{"seed"}
 	case eval.ProviderOpenAI:
