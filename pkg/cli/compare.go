@@ -12,6 +12,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/compare"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/report"
+	"github.com/evalfarm/evalfarm/pkg/suite"
 )
 
 func (c *command) compare() *cobra.Command {
@@ -48,6 +49,11 @@ the margin, 1 worse, 4 not decided.`,
 				if err != nil {
 					return err
 				}
+				if f.axis != "" && c.serverURL == "" {
+					if run, err := d.Run(ctx, all[0].Head.Run); err == nil { // else it is an arm in a file
+						f.suite = suite.Short(c.env.Dir, run.SuitePath)
+					}
+				}
 				return c.printComparisons(all, f)
 			})
 		},
@@ -71,6 +77,8 @@ type comparing struct {
 	axis, show         string
 	strict, gate, full bool
 	asJSON             bool
+	// suite is where the suite of a run is that is compared along an axis.
+	suite string
 }
 
 func (f comparing) check(args []string) error {
@@ -220,6 +228,7 @@ func (c *command) printComparisons(all []eval.ArmComparison, f comparing) error 
 			if len(one.Cells) > 0 && one.Cells[0].Step != nil { // so the run is in the store
 				o.Next = []string{fmt.Sprintf("evalfarm show %s %s", one.Head.Run, one.Cells[0].Case)}
 			}
+			o.Next = append(o.Next, afresh(one, f.suite)...)
 			if err := report.Comparison(c.env.Stdout, one, f.changes(), o); err != nil {
 				return err
 			}
