@@ -111,14 +111,14 @@ func (w *world) carry(size int64, live func(*world, []eval.Run, <-chan string)) 
 		w.t.Fatal(err)
 	}
 	defer s.Close()
-	began := time.Now().UTC().Format(time.DateOnly)
+	w.began = today()
 	runs := w.createRuns(s, size)
 
 	var share atomic.Int64 // of the day's money that is gone or held, in percent
 	looking, enough := context.WithCancel(w.t.Context())
 	defer enough()
 	var side sync.WaitGroup
-	side.Go(func() { w.look(looking, s, began, runs, &share) })
+	side.Go(func() { w.look(looking, s, runs, &share) })
 	trouble := make(chan string)
 	side.Go(func() { w.makeTrouble(looking, &share, trouble) })
 
@@ -147,7 +147,7 @@ func (w *world) carry(size int64, live func(*world, []eval.Run, <-chan string)) 
 	for _, run := range runs {
 		w.inspect(s, run)
 	}
-	if now := time.Now().UTC().Format(time.DateOnly); now != began {
+	if today() != w.began {
 		w.t.Log("midnight passed: the cap of the day was not looked at")
 	}
 	w.mu.Lock()
@@ -167,8 +167,11 @@ func (w *world) carry(size int64, live func(*world, []eval.Run, <-chan string)) 
 	}
 }
 
+// today is the UTC day, which a cap is of: what is spent on the next one is not its.
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
+
 // look holds the ledgers to the caps and to the truth, as often as it can.
-func (w *world) look(ctx context.Context, s store.Store, began string, runs []eval.Run, share *atomic.Int64) {
+func (w *world) look(ctx context.Context, s store.Store, runs []eval.Run, share *atomic.Int64) {
 	looks := 0
 	for ctx.Err() == nil {
 		truth := w.truth() // before the ledgers: those know of it first
@@ -192,7 +195,7 @@ func (w *world) look(ctx context.Context, s store.Store, began string, runs []ev
 			}
 		}
 		share.Store(100 * taken / w.day)
-		if consistent && time.Now().UTC().Format(time.DateOnly) == began && taken > w.day {
+		if consistent && today() == w.began && taken > w.day {
 			w.object("all runs have taken %d of %d: %+v", taken, w.day, ledgers)
 		}
 	}

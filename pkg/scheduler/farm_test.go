@@ -41,6 +41,7 @@ type world struct {
 	// shared is the one in this process that everybody shares, if there is one.
 	shared *broker.Broker
 	day    int64 // cap of all runs
+	began  string
 	// rivals says that several schedulers move the same runs.
 	rivals bool
 
@@ -123,7 +124,7 @@ func (w *world) pay(c jobs.Claim, a eval.Amount) {
 	for _, t := range w.runs {
 		all += t.spent.MicroUSD
 	}
-	if all > w.day {
+	if all > w.day && today() == w.began {
 		w.objectLocked("all runs have spent %d of %d", all, w.day)
 	}
 }
