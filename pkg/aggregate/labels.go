@@ -27,7 +27,7 @@ func (l labels) finish(n numbers) []eval.LabelStats {
 	for key, cells := range l {
 		s := eval.LabelStats{Label: key.name, Value: key.value, Kind: key.kind, PassRate: n.rate(cells)}
 		for _, c := range cells {
-			addCounts(&s.Counts, c.stats.Counts)
+			s.Counts = s.Counts.Plus(c.stats.Counts)
 		}
 		list = append(list, s)
 	}

@@ -22,8 +22,8 @@ func (n numbers) of(cells []*cell) eval.Stats {
 	var s eval.Stats
 	var complete eval.VerdictCounts
 	for _, c := range cells {
-		addCounts(&s.Counts, c.stats.Counts)
-		addCounts(&complete, c.complete)
+		s.Counts = s.Counts.Plus(c.stats.Counts)
+		complete = complete.Plus(c.complete)
 	}
 	if complete != s.Counts {
 		s.Complete = &complete

@@ -80,7 +80,7 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		c.close()
 		l.add(snap.Cases[snap.Plan.Cells[i].Case].Labels, c)
 		kinds[c.stats.Kind] = append(kinds[c.stats.Kind], c)
-		addCounts(&s.Counts, c.stats.Counts)
+		s.Counts = s.Counts.Plus(c.stats.Counts)
 		s.Steps.Pass += c.stats.Steps.Pass
 		s.Steps.Fail += c.stats.Steps.Fail
 	}
@@ -101,10 +101,4 @@ func Summarize(run eval.Run, snap eval.Snapshot, each func(func(store.Row) error
 		s.Compared = snap.Metrics
 	}
 	return s, nil
-}
-
-func addCounts(sum *eval.VerdictCounts, c eval.VerdictCounts) {
-	for _, v := range eval.Verdicts() {
-		sum.Add(v, c.Of(v))
-	}
 }

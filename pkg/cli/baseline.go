@@ -191,9 +191,7 @@ func (c *command) baselineShow() *cobra.Command {
 							continue
 						}
 						cells++
-						for _, v := range eval.Verdicts() {
-							counts.Add(v, cell.Counts.Of(v))
-						}
+						counts = counts.Plus(cell.Counts)
 					}
 					if cells > 0 {
 						c.print("  %-7s %s, %d of %s passed\n", kind, plural(cells, "cell"), counts.Pass, plural(counts.Total(), "trial"))

@@ -126,19 +126,12 @@ func (c *command) printMemory(name string, m flake.Memory) {
 		if cell.Since != "" {
 			said = append(said, fmt.Sprintf("since %s, when its %s changed", cell.Since, strings.Join(cell.Why, " and ")))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, strip(cell.History), report.Line(cellName(cell.Case, cell.Variant), 60), strings.Join(said, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", state, strip(cell.History), report.Line(eval.InVariant(cell.Case, cell.Variant), 60), strings.Join(said, ", "))
 	}
 	_ = w.Flush() // a reader that went away is no error
 	if m.Steady > 0 {
 		c.print("%s always came to the same\n", plural(m.Steady, "cell"))
 	}
-}
-
-func cellName(id, variant string) string {
-	if variant == "" || variant == "default" {
-		return id
-	}
-	return id + " [" + variant + "]"
 }
 
 // strip of a history, a character for each run.

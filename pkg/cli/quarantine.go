@@ -75,7 +75,7 @@ func (c *command) quarantineAdd() *cobra.Command {
 				if err := s.SetQuarantine(ctx, q); err != nil {
 					return err
 				}
-				c.print("%s of %s is under quarantine until %s\n", report.Line(cellName(q.Case, q.Variant), 80), report.Line(q.Suite, 60), q.Expires.Format(time.RFC3339))
+				c.print("%s of %s is under quarantine until %s\n", report.Line(eval.InVariant(q.Case, q.Variant), 80), report.Line(q.Suite, 60), q.Expires.Format(time.RFC3339))
 				return nil
 			})
 		},
@@ -139,12 +139,12 @@ func (c *command) quarantineRemove() *cobra.Command {
 			return c.atStore(cmd.Context(), func(s store.Store) error {
 				err := s.DropQuarantine(cmd.Context(), name, args[0], variant)
 				if errors.Is(err, store.ErrNotFound) {
-					return usage("list them: evalfarm flaky quarantine list", "%s of suite %q is under no quarantine", cellName(args[0], variant), name)
+					return usage("list them: evalfarm flaky quarantine list", "%s of suite %q is under no quarantine", eval.InVariant(args[0], variant), name)
 				}
 				if err != nil {
 					return err
 				}
-				c.print("%s of %s counts again\n", report.Line(cellName(args[0], variant), 80), report.Line(name, 60))
+				c.print("%s of %s counts again\n", report.Line(eval.InVariant(args[0], variant), 80), report.Line(name, 60))
 				return nil
 			})
 		},
@@ -184,7 +184,7 @@ func (c *command) quarantineList() *cobra.Command {
 					if !now.Before(q.Expires) {
 						state = "expired"
 					}
-					fmt.Fprintf(w, "%s\t%s\t%s\tuntil %s\t%s\t%s\n", state, report.Line(q.Suite, 40), report.Line(cellName(q.Case, q.Variant), 60),
+					fmt.Fprintf(w, "%s\t%s\t%s\tuntil %s\t%s\t%s\n", state, report.Line(q.Suite, 40), report.Line(eval.InVariant(q.Case, q.Variant), 60),
 						q.Expires.Format(time.DateOnly), report.Line(q.By, 30), report.Line(q.Reason, 120))
 				}
 				return w.Flush()

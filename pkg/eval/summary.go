@@ -131,6 +131,14 @@ func (c *VerdictCounts) Add(v Verdict, n int) {
 	}
 }
 
+// Plus is the sum of both, verdict by verdict.
+func (c VerdictCounts) Plus(o VerdictCounts) VerdictCounts {
+	for _, v := range Verdicts() {
+		c.Add(v, o.Of(v))
+	}
+	return c
+}
+
 // Total is the number of trials counted.
 func (c VerdictCounts) Total() int {
 	n := 0

@@ -25,3 +25,12 @@ func NewVariant(axes map[string]string) Variant {
 	}
 	return Variant{ID: strings.Join(parts, ","), Axes: axes}
 }
+
+// InVariant names a thing in a variant, such as a case: with the variant behind it in
+// brackets, if there is a choice.
+func InVariant(name, variant string) string {
+	if variant == "" || variant == "default" {
+		return name
+	}
+	return name + " [" + variant + "]"
+}

@@ -76,9 +76,7 @@ func (g *sitting) counts(k eval.Kind) eval.VerdictCounts {
 	var sum eval.VerdictCounts
 	for i, c := range g.s.Cells {
 		if c.Kind == k && !g.exempt[i] {
-			for _, v := range eval.Verdicts() {
-				sum.Add(v, c.Counts.Of(v))
-			}
+			sum = sum.Plus(c.Counts)
 		}
 	}
 	return sum

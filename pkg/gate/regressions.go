@@ -68,7 +68,7 @@ func (g *sitting) confirmed(c claim, r *eval.RuleResult) {
 	for _, i := range Suspects(*g.s, g.snap, g.arms) {
 		if in[i] {
 			key := keyOf(g.s.Cells[i])
-			suspects[key] = nameOf(g.s.Cells[i])
+			suspects[key] = eval.InVariant(g.s.Cells[i].Case, g.s.Cells[i].Variant)
 			order = append(order, key)
 		}
 	}
@@ -102,12 +102,4 @@ func (g *sitting) confirmed(c claim, r *eval.RuleResult) {
 	if len(left) > 0 {
 		r.Message += "; not confirmed and no reason to fail: " + strings.Join(left, ", ") + " looked worse"
 	}
-}
-
-// nameOf is the case of a cell, and its variant if there is a choice.
-func nameOf(c eval.CellStats) string {
-	if c.Variant == "" || c.Variant == "default" {
-		return c.Case
-	}
-	return c.Case + " [" + c.Variant + "]"
 }

@@ -34,7 +34,7 @@ func JUnit(w io.Writer, s eval.Summary) error {
 	for _, c := range s.Cells {
 		suite := suites[c.Variant]
 		if suite == nil {
-			suite = &junitSuite{Name: clean(suiteName(s.Suite, c.Variant)), Timestamp: s.Started.UTC().Format(time.RFC3339)}
+			suite = &junitSuite{Name: clean(eval.InVariant(s.Suite, c.Variant)), Timestamp: s.Started.UTC().Format(time.RFC3339)}
 			suites[c.Variant] = suite
 			run.Suites = append(run.Suites, suite)
 		}
@@ -154,13 +154,6 @@ func runProperties(s eval.Summary) []junitProperty {
 		ps[i].Name, ps[i].Value = clean(ps[i].Name), clean(ps[i].Value)
 	}
 	return ps
-}
-
-func suiteName(suite, variant string) string {
-	if variant == "default" {
-		return suite
-	}
-	return suite + " [" + variant + "]"
 }
 
 // testCases of a cell: one for each step of a workflow, or one for the cell. A

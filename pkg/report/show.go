@@ -75,10 +75,7 @@ func ShowCase(w io.Writer, trials []Trial, o Options) error {
 }
 
 func trialName(t Trial) string {
-	if t.Variant.ID == "default" {
-		return fmt.Sprintf("#%d", t.Repeat)
-	}
-	return fmt.Sprintf("#%d [%s]", t.Repeat, t.Variant.ID)
+	return eval.InVariant(fmt.Sprintf("#%d", t.Repeat), t.Variant.ID)
 }
 
 // ShowTrial writes one trial step by step with its calls, their arguments and

@@ -356,10 +356,7 @@ func cause(r eval.Reason, message string) string {
 
 // name of a cell: its case, and its variant if there is a choice.
 func name(c eval.CellStats) string {
-	if c.Variant == "default" || c.Variant == "" {
-		return c.Case
-	}
-	return c.Case + " [" + c.Variant + "]"
+	return eval.InVariant(c.Case, c.Variant)
 }
 
 // nameWidth is how wide the column of names is: as the longest, but half of the

@@ -201,9 +201,7 @@ func (p past) history(ctx context.Context, s BaselineSource) (eval.Arm, error) {
 			}
 			into := &pooled.Cells[i]
 			into.Planned += c.Planned
-			for _, v := range eval.Verdicts() {
-				into.Counts.Add(v, c.Counts.Of(v))
-			}
+			into.Counts = into.Counts.Plus(c.Counts)
 			adds = true
 		}
 		if adds {

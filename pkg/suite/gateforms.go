@@ -115,17 +115,7 @@ func (costBound) Pattern() string       { return unnamed(costPattern) }
 func (fingerprintRule) Pattern() string { return fingerprintPattern }
 
 func (c *ceiling) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	m := ceilingRE.FindStringSubmatch(n.Text)
-	if n.Kind != strictyaml.String || m == nil {
-		d.Want(n, `a rule such as "<= 0.1", with a bound from 0 to 1`)
-		return
-	}
-	bound, err := strconv.ParseFloat(m[2], 64)
-	if err != nil {
-		d.Want(n, "a bound that is a number")
-		return
-	}
-	*c = ceiling{Op: m[1], Bound: bound}
+	*c = ceiling(shareRule(d, n, ceilingRE, "<= 0.1"))
 }
 
 func (l *latencyBound) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {

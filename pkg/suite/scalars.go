@@ -266,17 +266,23 @@ var ruleRE = regexp.MustCompile(rulePattern)
 const rulePattern = `^(>=|>) *(0(\.[0-9]+)?|1(\.0+)?)$`
 
 func (r *rule) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
-	m := ruleRE.FindStringSubmatch(n.Text)
+	*r = rule(shareRule(d, n, ruleRE, ">= 0.95"))
+}
+
+// shareRule reads an operator and a share, which are the first two groups of a pattern.
+// What does not match is reported, with an example, and comes out empty.
+func shareRule(d *strictyaml.Decoder, n *strictyaml.Node, pattern *regexp.Regexp, example string) eval.Rule {
+	m := pattern.FindStringSubmatch(n.Text)
 	if n.Kind != strictyaml.String || m == nil {
-		d.Want(n, `a rule such as ">= 0.95", with a bound from 0 to 1`)
-		return
+		d.Want(n, fmt.Sprintf("a rule such as %q, with a bound from 0 to 1", example))
+		return eval.Rule{}
 	}
 	bound, err := strconv.ParseFloat(m[2], 64)
 	if err != nil {
 		d.Want(n, "a bound that is a number")
-		return
+		return eval.Rule{}
 	}
-	*r = rule{Op: m[1], Bound: bound}
+	return eval.Rule{Op: m[1], Bound: bound}
 }
 
 // caseID and stepID name cases and steps.
