@@ -65,7 +65,7 @@ func (g *sitting) confirmed(c claim, r *eval.RuleResult) {
 	for _, i := range g.cells(c) {
 		in[i] = true
 	}
-	for _, i := range Suspects(*g.s, g.snap, g.arms) {
+	for _, i := range g.suspects() {
 		if in[i] {
 			key := keyOf(g.s.Cells[i])
 			suspects[key] = eval.InVariant(g.s.Cells[i].Case, g.s.Cells[i].Variant)

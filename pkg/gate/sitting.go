@@ -19,6 +19,8 @@ type sitting struct {
 	arms Arms
 	// exempt are the cells that are out of the gate, by index.
 	exempt map[int]bool
+	// pairing is what matched has found: all rules that compare ask for the same.
+	pairing *compare.Pairing
 }
 
 // newSitting looks at a summary and leaves it as it is.
@@ -128,20 +130,24 @@ func (g *sitting) variant(cell int) eval.Variant {
 	return g.snap.Variants[g.snap.Plan.Cells[cell].Variant]
 }
 
+// matched are the cells of the run and of its baseline, paired.
+func (g *sitting) matched() compare.Pairing {
+	if g.pairing == nil {
+		all := compare.Match(*g.arms.Base, eval.NewArm(g.snap, *g.s))
+		g.pairing = &all
+	}
+	return *g.pairing
+}
+
 // pairs are the cells of a claim that can be compared with the baseline. What keeps
 // others from it is told in the result.
 func (g *sitting) pairs(c claim, r *eval.RuleResult) []compare.Pair {
-	at := map[string]int{}
-	head := eval.NewArm(g.snap, *g.s)
-	for i, cell := range head.Cells {
-		at[cell.Key()] = i
-	}
-	in := map[int]bool{}
+	in := map[string]bool{}
 	for _, i := range g.cells(c) {
-		in[i] = true
+		in[keyOf(g.s.Cells[i])] = true
 	}
-	matched := compare.Match(*g.arms.Base, head)
-	pairs := matched.Where(func(p compare.Pair) bool { return in[at[p.Head.Key()]] }).Pairs
+	matched := g.matched()
+	pairs := matched.Where(func(p compare.Pair) bool { return in[p.Head.Key()] }).Pairs
 	r.Details = append(r.Details, fmt.Sprintf("base: run %s, %d cells can be compared, %d cannot, %d are new, %d are gone",
 		g.arms.Base.Run, len(pairs), len(matched.Excluded), len(matched.New), len(matched.Removed)))
 	for _, d := range matched.Refused() {

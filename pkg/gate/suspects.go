@@ -14,20 +14,23 @@ import (
 // cell among many, so they are worth fresh repeats. Without a history to compare those
 // with, there are none.
 func Suspects(s eval.Summary, snap eval.Snapshot, arms Arms) []int {
-	if arms.Base == nil || arms.History == nil {
+	return newSitting(s, snap, arms).suspects()
+}
+
+func (g *sitting) suspects() []int {
+	if g.arms.Base == nil || g.arms.History == nil {
 		return nil
 	}
-	g := newSitting(s, snap, arms)
 	covered := map[string]int{}
-	for _, c := range claims(snap, 0) {
+	for _, c := range claims(g.snap, 0) {
 		if c.Metric != eval.MetricRegressions {
 			continue
 		}
 		for _, i := range g.cells(c) {
-			covered[keyOf(s.Cells[i])] = i
+			covered[keyOf(g.s.Cells[i])] = i
 		}
 	}
-	matched := compare.Match(*arms.Base, eval.NewArm(snap, s)).Where(func(p compare.Pair) bool {
+	matched := g.matched().Where(func(p compare.Pair) bool {
 		_, ok := covered[p.Head.Key()]
 		return ok
 	})
