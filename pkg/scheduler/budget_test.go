@@ -64,9 +64,8 @@ func (b *bundle) rules(j jobs.Job, took int64) {
 // done.
 func (b *bundle) settles() {
 	b.t.Helper()
-	for range 30 {
-		b.sched.Wake()
-		time.Sleep(2 * time.Millisecond)
+	for range 5 {
+		b.sched.Round(b.t.Context())
 	}
 }
 

@@ -19,6 +19,10 @@ func (s *Scheduler) Between(do func()) {
 	do()
 }
 
+// Round is one more round beside those of Run, which come when they come. What fails,
+// fails in theirs too.
+func (s *Scheduler) Round(ctx context.Context) { _ = s.round(ctx) }
+
 // Look does what is due by a timetable, once.
 func (t *Timetable) Look(ctx context.Context) error { return t.look(ctx) }
 
