@@ -24,7 +24,7 @@ var floors = []string{
 	// Second: rules built on rules.
 	"pkg/similar pkg/compare pkg/meter pkg/container pkg/store/sqlstore",
 	// Third: adapters, each alone with its dependency, and engines.
-	"pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/blob/fileblob pkg/blob/s3blob pkg/blob/blobtest pkg/mcp/client pkg/mcp/catalog " +
+	"pkg/telemetry/export pkg/jobs/asynqjobs pkg/limit/redislimit pkg/store/sqlitestore pkg/store/pgstore pkg/blob/httpblob pkg/blob/fileblob pkg/blob/s3blob pkg/blob/blobtest pkg/mcp/client pkg/mcp/catalog " +
 		"pkg/llm/anthropic pkg/llm/openai pkg/llm/scripted pkg/llm/cassette pkg/llm/llmtest pkg/score pkg/judge " +
 		"pkg/suite pkg/agent pkg/aggregate pkg/gate pkg/report pkg/forecast pkg/intake pkg/jobs/jobstest pkg/store/storetest pkg/spool internal/demo internal/redistest internal/pgtest internal/s3test",
 	// Fourth: the services.
@@ -57,7 +57,9 @@ var rooms = map[string]string{
 	"github.com/pressly/goose":                   "pkg/store/sqlstore",
 	"github.com/klauspost/compress":              "pkg/blob",
 	"github.com/minio/minio-go":                  "pkg/blob/s3blob",
-	"go.opentelemetry.io/otel":                   "pkg/telemetry",
+	"go.opentelemetry.io/otel":                   "pkg/telemetry pkg/telemetry/export",
+	"github.com/prometheus/":                     "pkg/telemetry/export",
+	"go.opentelemetry.io/proto/otlp":             "pkg/telemetry/export",
 	"github.com/wneessen/go-mail":                "pkg/notify",
 	"github.com/emersion/":                       "", // tests only
 	"github.com/standard-webhooks/":              "", // tests only

@@ -17,7 +17,6 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/notify"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
-	"github.com/evalfarm/evalfarm/pkg/telemetry"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
 
@@ -116,8 +115,6 @@ func newQueues(c Config, b *broker.Broker, namespace string) queues {
 		return asynqjobs.New(b.Client(), asynqjobs.Options{
 			Capabilities: capabilities, OnlyCapable: only,
 			Namespace: namespace, Lease: c.Lease, Logger: c.logger(),
-			Headers: func(j jobs.Job) map[string]string { return telemetry.Headers(j.Run, j.Ordinal, j.Attempt) },
-			Context: telemetry.Extract,
 		})
 	}
 	// Whoever has the keys may judge.

@@ -48,6 +48,9 @@ type Job struct {
 	// Dispatched is when the scheduler let go of the attempt, in Unix
 	// milliseconds by its clock. It only tells how long the attempt queued.
 	Dispatched int64 `json:"dispatched,omitempty"`
+	// Traceparent is the W3C trace context of the dispatch. It travels in a header
+	// beside the job, and decides nothing.
+	Traceparent string `json:"-"`
 }
 
 // Key names the attempt. Enqueueing a key twice is the same as once.

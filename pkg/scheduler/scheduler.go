@@ -20,6 +20,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // Store is the part of the store that the scheduler uses.
@@ -59,6 +60,8 @@ type Options struct {
 	// Ended gives the notices of a run that has come to its end, for the store's outbox.
 	// Nil tells nobody.
 	Ended func(ctx context.Context, run eval.Run) ([]store.Notice, error)
+	// Tracer tells of runs, trials and dispatches. Nil traces nothing.
+	Tracer *telemetry.Tracer
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -503,6 +506,9 @@ func (s *Scheduler) enqueue(ctx context.Context, r *running, ts []store.Trial) e
 		return nil
 	}
 	js := r.jobs(ts)
+	for i, t := range ts {
+		js[i].Traceparent = s.traceparent(r, t)
+	}
 	// Announced before it is enqueued, so that a late delivery of the attempt
 	// before can no longer be claimed.
 	var later []jobs.Job

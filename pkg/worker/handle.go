@@ -24,6 +24,7 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	if w.clogged() {
 		return &jobs.LaterError{After: 2 * time.Second}
 	}
+	ctx = telemetry.Arrive(ctx, j.Traceparent)
 	claim := jobs.Claim{Job: j, UID: ulid.Make().String(), Worker: w.opts.ID}
 	grant, err := w.opts.Place.Claim(ctx, claim)
 	if err != nil {
@@ -39,36 +40,55 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t := &active{claim: claim, cancel: cancel}
+	t := &active{claim: claim, cancel: cancel, at: &place{purse: meter.NewPurse(eval.Amount{})}}
 	w.begin(t)
 	defer w.end(t)
-	record, later, err := w.attempt(work, claim)
+	work, span := w.opts.Tracer.Process(work, w.delivery(claim))
+	record, later, err := w.attempt(work, t, span)
 
 	// What nobody counts is given back as if it had not been.
+	returns := func(why string) { w.opts.Tracer.Returned(span, why, t.at.redactor().String) }
+	commits := func(r eval.Record) error {
+		w.opts.Tracer.Processed(span, r, t.at.redactor().String)
+		return w.commit(ctx, claim, r)
+	}
 	spent := record.CostMicroUSD > 0 || claim.Job.Hold.Tokens > 0 && record.Tokens > 0
 	switch cause := context.Cause(work); {
 	case err != nil:
 		// What the trial is cannot be read from here, now. That is no attempt at it.
 		w.log.WarnContext(ctx, "give back", "trial", j.Key(), "error", err)
+		returns("unreadable")
 		return errors.Join(w.giveBack(ctx, claim), &jobs.LaterError{After: 2 * time.Second})
 	case cause != nil && spent:
 		// Whatever the attempt came to, it has cost something.
-		return w.commit(ctx, claim, returned(record, cause))
+		return commits(returned(record, cause))
 	case later > 0:
 		// Not all at once, when that is over.
+		returns("limits")
 		after := later + rand.N(min(later/4, 10*time.Second)+time.Millisecond)
 		return errors.Join(w.giveBack(ctx, claim), &jobs.LaterError{After: after})
 	case errors.Is(cause, errSuperseded):
+		returns("superseded")
 		return nil
 	case errors.Is(cause, errCancelled):
+		returns("cancelled")
 		return w.giveBack(ctx, claim)
 	case errors.Is(cause, errDrained):
+		returns("drained")
 		if err := w.giveBack(ctx, claim); err != nil {
 			return err
 		}
 		return &jobs.LaterError{After: time.Second}
 	}
-	return w.commit(ctx, claim, record)
+	return commits(record)
+}
+
+// delivery is what traces are told of a claim.
+func (w *Worker) delivery(c jobs.Claim) telemetry.Delivery {
+	return telemetry.Delivery{
+		Attempt: telemetry.Attempt{Run: c.Job.Run, Ordinal: c.Job.Ordinal, N: c.Job.Attempt},
+		Queue:   w.opts.Queue, UID: c.UID, Worker: w.opts.ID,
+	}
 }
 
 func (w *Worker) giveBack(ctx context.Context, c jobs.Claim) error {
@@ -101,13 +121,13 @@ func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error 
 // attempt makes the record of an attempt, whatever happens. The error says that
 // there was none, because the trial could not be read.
 // Later is set when it is to be given back until then: it has not spent anything.
-func (w *Worker) attempt(ctx context.Context, claim jobs.Claim) (record eval.Record, later time.Duration, err error) {
-	started := time.Now()
+func (w *Worker) attempt(ctx context.Context, t *active, span telemetry.Span) (record eval.Record, later time.Duration, err error) {
+	claim, started := t.claim, time.Now()
 	r := eval.Record{
 		UID: claim.UID, Run: claim.Job.Run, Ordinal: claim.Job.Ordinal, N: claim.Job.Attempt,
 		Worker: w.opts.ID, TraceID: telemetry.Current(ctx), Started: started.UTC(),
 	}
-	later, err = w.carryOut(ctx, claim, &r)
+	later, err = w.carryOut(ctx, t, span, &r)
 	if err != nil {
 		return eval.Record{}, 0, err
 	}
@@ -133,15 +153,15 @@ func returned(r eval.Record, cause error) eval.Record {
 
 // carryOut fills in the outcome, the result and the blobs. A panic of ours is a
 // failure of the farm, never the end of the worker.
-func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record) (later time.Duration, err error) {
-	at := &place{purse: meter.NewPurse(eval.Amount{})}
+func (w *Worker) carryOut(ctx context.Context, t *active, span telemetry.Span, r *eval.Record) (later time.Duration, err error) {
+	claim := t.claim
 	defer func() {
 		if p := recover(); p != nil {
-			message := at.redactor().String(fmt.Sprintf("panic: %v", p))
+			message := t.at.redactor().String(fmt.Sprintf("panic: %v", p))
 			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", message)
 			*r, err = failed(*r, eval.ReasonFarm, message), nil
 		}
-		w.bill(ctx, at, r)
+		w.bill(ctx, t.at, r)
 	}()
 	p, err := w.plans.get(ctx, claim.Job.Header)
 	if err != nil {
@@ -157,7 +177,9 @@ func (w *Worker) carryOut(ctx context.Context, claim jobs.Claim, r *eval.Record)
 	if w.opts.Ended != nil {
 		defer w.opts.Ended(claim.UID)
 	}
-	at = w.place(p, trial, c, claim)
+	span.Of(trial)
+	at := w.place(p, trial, c, claim)
+	t.at = at
 	defer w.board.wipe(claim.UID)
 	switch {
 	case p.snap.Grading != nil:

@@ -24,6 +24,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/meter"
 	"github.com/evalfarm/evalfarm/pkg/redact"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // A Sink takes the record of an attempt and ends its claim. When Commit
@@ -71,6 +72,10 @@ type Options struct {
 	// Began and Ended are told of every attempt, for progress. Nil is silent.
 	Began func(uid string, t eval.Trial)
 	Ended func(uid string)
+	// Tracer tells of what the worker does; nil traces nothing. Queue is what its traces
+	// call where its jobs come from.
+	Tracer *telemetry.Tracer
+	Queue  string
 	// Logger; nil discards.
 	Logger *slog.Logger
 }
@@ -104,6 +109,8 @@ type Worker struct {
 type active struct {
 	claim  jobs.Claim
 	cancel context.CancelCauseFunc
+	// at is what is known of the trial, for whom it is carried out alone.
+	at *place
 }
 
 // Causes for which a running trial is cancelled.

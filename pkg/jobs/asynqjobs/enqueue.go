@@ -21,6 +21,8 @@ import (
 const (
 	// taskType is the only kind of task in the queue.
 	taskType = "trial"
+	// traceparent is the header of the W3C trace context.
+	traceparent = "traceparent"
 	// maxPayload keeps jobs references: asynq writes the payload of every running
 	// task again every five seconds.
 	maxPayload = 448
@@ -48,7 +50,7 @@ func (q *Queue) Enqueue(ctx context.Context, js []jobs.Job) error {
 		if len(payload) > maxPayload {
 			return fmt.Errorf("enqueue %s: the job takes %d bytes, at most %d are allowed", j.Key(), len(payload), maxPayload)
 		}
-		tasks[i] = asynq.NewTaskWithHeaders(taskType, payload, q.o.Headers(j), asynq.TaskID(j.Key()))
+		tasks[i] = asynq.NewTaskWithHeaders(taskType, payload, map[string]string{traceparent: j.Traceparent}, asynq.TaskID(j.Key()))
 	}
 	// A new one each time, because it remembers having registered the queue, which a
 	// wiped Redis does not.

@@ -15,7 +15,6 @@
 package asynqjobs
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -46,12 +45,6 @@ type Options struct {
 	// Backoff is the pause after a first failure of a handler; it doubles up to 60
 	// times itself, with jitter. 5 s by default.
 	Backoff time.Duration
-	// Headers gives what travels beside a job, such as a W3C traceparent. Nothing
-	// by default.
-	Headers func(jobs.Job) map[string]string
-	// Context makes a handler's context carry what travelled. By default the
-	// headers are dropped.
-	Context func(ctx context.Context, headers map[string]string) context.Context
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
@@ -91,12 +84,6 @@ func New(client redis.UniversalClient, o Options) *Queue {
 	}
 	if o.Backoff <= 0 {
 		o.Backoff = 5 * time.Second
-	}
-	if o.Headers == nil {
-		o.Headers = func(jobs.Job) map[string]string { return nil }
-	}
-	if o.Context == nil {
-		o.Context = func(ctx context.Context, _ map[string]string) context.Context { return ctx }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -20,9 +20,10 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/jobs/asynqjobs"
 )
 
-var trial = jobs.Job{Run: "r-20260101-abcdef", Ordinal: 999_999, Attempt: 13, Header: strings.Repeat("ab", 32)}
-
-type ctxKey struct{}
+var trial = jobs.Job{
+	Run: "r-20260101-abcdef", Ordinal: 999_999, Attempt: 13, Header: strings.Repeat("ab", 32),
+	Traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+}
 
 // TestTask looks at a job as asynq has it: small, named after the attempt, in a
 // queue of the namespace, with trace context, and untouched by what went wrong.
@@ -32,10 +33,6 @@ func TestTask(t *testing.T) {
 	var logged bytes.Buffer
 	q := asynqjobs.New(b.Client(), asynqjobs.Options{
 		Namespace: "store1", Backoff: time.Hour, CheckInterval: 10 * time.Millisecond,
-		Headers: func(j jobs.Job) map[string]string { return map[string]string{"traceparent": "of " + j.Key()} },
-		Context: func(ctx context.Context, h map[string]string) context.Context {
-			return context.WithValue(ctx, ctxKey{}, h["traceparent"])
-		},
 		Logger: slog.New(slog.NewTextHandler(&logged, nil)),
 	})
 	if err := q.Enqueue(t.Context(), []jobs.Job{trial}); err != nil {
@@ -54,16 +51,16 @@ func TestTask(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	got := make(chan any, 1)
+	got := make(chan jobs.Job, 1)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- q.Serve(ctx, "w", 1, func(ctx context.Context, _ jobs.Job) error {
-			got <- ctx.Value(ctxKey{})
+		ended <- q.Serve(ctx, "w", 1, func(_ context.Context, j jobs.Job) error {
+			got <- j
 			return errors.New("the password is hunter2")
 		})
 	}()
-	if tp := <-got; tp != "of "+trial.Key() {
-		t.Errorf("trace context in the handler: got %v, want that of the job", tp)
+	if j := <-got; j != trial {
+		t.Errorf("in the handler: got %+v, want %+v", j, trial)
 	}
 	until(t, "retry", func() bool {
 		info, err = in.GetTaskInfo("trials-store1", trial.Key())

@@ -152,6 +152,7 @@ func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	var j jobs.Job
 	err := json.Unmarshal(t.Payload(), &j)
 	j.Format = max(j.Format, formatOf(t.Payload()))
+	j.Traceparent = t.Headers()[traceparent]
 	// One of a newer format is the handler's to refuse, whatever it looks like.
 	if j.Format <= jobs.Format && (err != nil || j.Run == "" || j.Attempt < 1 || j.Ordinal < 0) {
 		d.log.ErrorContext(ctx, "dropping a delivery that is no job", "bytes", len(t.Payload()))
@@ -166,7 +167,7 @@ func (d *desk) ProcessTask(ctx context.Context, t *asynq.Task) error {
 		return &jobs.LaterError{After: time.Second}
 	}
 	// Neither asynq's loss of a lease nor the end of Serve interrupts the work.
-	err = d.handle(d.q.o.Context(context.WithoutCancel(ctx), t.Headers()), j)
+	err = d.handle(context.WithoutCancel(ctx), j)
 	if err == nil {
 		return nil
 	}

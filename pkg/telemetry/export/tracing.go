@@ -1,0 +1,54 @@
+// Package export is where what the farm tells of itself goes: it composes the
+// OpenTelemetry SDK. Spans and metrics themselves are package telemetry's.
+package export
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
+)
+
+// TracingOptions of a tracer provider.
+type TracingOptions struct {
+	Resource *resource.Resource
+	// Sampler decides which traces are kept from their beginning. Nil keeps all.
+	Sampler sdktrace.Sampler
+	telemetry.Options
+}
+
+// NewTracing makes a tracer whose spans a processor gets, when they are ready to be
+// seen. Shutdown hands on what is left.
+func NewTracing(next sdktrace.SpanProcessor, o TracingOptions) (t *telemetry.Tracer, shutdown func(context.Context) error) {
+	if o.Sampler == nil {
+		o.Sampler = sdktrace.ParentBased(sdktrace.AlwaysSample())
+	}
+	tail := newTail(next)
+	p := sdktrace.NewTracerProvider(
+		sdktrace.WithResource(o.Resource), sdktrace.WithIDGenerator(ids{}),
+		sdktrace.WithSampler(watching{o.Sampler}), sdktrace.WithSpanProcessor(tail),
+	)
+	o.Settle = tail.settle
+	o.Head = func(id trace.TraceID) bool {
+		return o.Sampler.ShouldSample(sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id, Name: "trial"}).Decision == sdktrace.RecordAndSample
+	}
+	return telemetry.NewTracer(p, o.Options), p.Shutdown
+}
+
+// watching records what it does not sample, because nobody knows yet how it ends.
+type watching struct{ sdktrace.Sampler }
+
+// ShouldSample implements [sdktrace.Sampler].
+func (w watching) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	r := w.Sampler.ShouldSample(p)
+	if id, ok := telemetry.IdentityOf(p.ParentContext); ok && id.Keep {
+		r.Decision = sdktrace.RecordAndSample
+	}
+	if r.Decision == sdktrace.Drop {
+		r.Decision = sdktrace.RecordOnly
+	}
+	return r
+}
