@@ -1,20 +1,26 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/evalfarm/evalfarm/pkg/aggregate"
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
+	"github.com/evalfarm/evalfarm/pkg/suite"
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
 	"github.com/evalfarm/evalfarm/pkg/telemetry/telemetrytest"
 )
@@ -490,5 +496,227 @@ func TestTraceOfALaterJudging(t *testing.T) {
 	)...)
 	if rec.One("judging a").TraceID == rec.One("trial a").TraceID {
 		t.Error("a later judging is in the trace of the trial")
+	}
+}
+
+// What is tried again is told again, under the ids that it had.
+func TestTraceOfATrialThatIsRetried(t *testing.T) {
+	b, rec := tracing(t)
+	run := b.create(1)
+	b.adopt(run)
+	b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, broke)
+	b.wait(run)
+	if n, err := b.store.Retry(t.Context(), run.ID, []eval.Verdict{eval.Error}); err != nil || n != 1 {
+		t.Fatalf("Retry: %d trials (%v), want 1", n, err)
+	}
+	b.adopt(run)
+	b.hand(b.next(b.queue, run.ID, 2), eval.AttemptDone, passed)
+	b.wait(run)
+	of := b.reread(run)
+	ids := map[string]int{}
+	for _, s := range rec.Spans() {
+		ids[s.TraceID+s.SpanID]++
+		if strings.HasPrefix(s.Name, "run ") && s.End.Sub(of.Finished) >= time.Microsecond {
+			t.Errorf("the run ends at %v, want %v at the latest", s.End, of.Finished)
+		}
+	}
+	if len(ids) != 4 { // the run, the trial, two sends
+		t.Errorf("%d spans are told, want 4", len(ids))
+	}
+	spans := rec.Spans()
+	var got []string
+	for _, s := range spans {
+		got = append(got, shown(spans, s, run.ID))
+	}
+	slices.Sort(got)
+	want := []string{
+		aRun, aRun,
+		send1 + "outcome=done, run.id=R", send1 + "outcome=done, run.id=R",
+		send2 + "attempt.after=done, outcome=done, run.id=R",
+		"trial case-0, internal, Error, says no answer, to run made, error.type=start_timeout, case=case-0, case.kind=script, cost.usd=0.0015, reason=start_timeout, repeat=1, run.id=R, trial.attempts=1, trial.id=R:0, variant=default, verdict=error",
+		trial + "cost.usd=0.003, repeat=1, run.id=R, trial.attempts=2, trial.id=R:0, variant=default, verdict=pass",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("spans (-want +got):\n%s", d)
+	}
+}
+
+// Of traces that are not sampled those are kept that tell something, by the rule of the
+// workers.
+func TestTracesThatAreNotSampled(t *testing.T) {
+	slow := eval.Result{Verdict: eval.Pass, Times: eval.Times{TotalMS: 2000}}
+	for _, tt := range []struct {
+		name  string
+		carry func(b *bundle, j jobs.Job)
+		want  int // sends
+	}{
+		{"pass", func(b *bundle, j jobs.Job) { b.hand(j, eval.AttemptDone, passed) }, 0},
+		{"fail", func(b *bundle, j jobs.Job) { b.hand(j, eval.AttemptDone, eval.Result{Verdict: eval.Fail}) }, 1},
+		{"slow", func(b *bundle, j jobs.Job) { b.hand(j, eval.AttemptDone, slow) }, 1},
+		{"second attempt", func(b *bundle, j jobs.Job) {
+			b.hand(j, eval.AttemptFailed, broke)
+			b.hand(b.next(b.queue, j.Run, 2), eval.AttemptDone, passed)
+		}, 2},
+		{"judged good", func(b *bundle, j jobs.Job) {
+			b.await(j)
+			b.hand(b.next(b.judging, j.Run+".g1", 1), eval.AttemptDone, ruling(true))
+		}, 0},
+		{"judged bad", func(b *bundle, j jobs.Job) {
+			b.await(j)
+			b.hand(b.next(b.judging, j.Run+".g1", 1), eval.AttemptDone, ruling(false))
+		}, 2},
+		{"never judged", func(b *bundle, j jobs.Job) {
+			b.await(j)
+			b.next(b.judging, j.Run+".g1", 1)
+			if err := b.store.SetControl(b.t.Context(), j.Run, eval.ControlCancel); err != nil {
+				b.t.Fatal(err)
+			}
+		}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, rec := tracing(t, telemetrytest.Share(0), telemetrytest.Slow(time.Second))
+			run := b.createJudged(1)
+			b.adopt(run)
+			j := b.next(b.queue, run.ID, 1)
+			if !strings.HasSuffix(j.Traceparent, "-00") {
+				t.Errorf("the job has the trace context %q, want one that is not sampled", j.Traceparent)
+			}
+			tt.carry(b, j)
+			b.wait(run)
+			rec.One("run judged")
+			if trials, sends := len(rec.Named("trial case-0")), len(rec.Spans())-1; sends > 0 && sends-trials != tt.want || trials != min(1, tt.want) {
+				t.Errorf("kept, want %d sends:\n%s", tt.want, rec.Tree())
+			}
+		})
+	}
+}
+
+// A run that confirms another one knows which, and so do its trials theirs.
+func TestTraceOfAConfirmation(t *testing.T) {
+	tracer, rec := telemetrytest.New(t)
+	b := setup(t, scheduler.Options{Window: 1000, Tracer: tracer})
+	ref, blobs := b.baseline(true)
+	run := b.createCompared(ref, blobs, eval.Budget{})
+	b.adopt(run)
+	b.failFirst(run, b.stretch(run, 0, 3*comparedCases), 0)
+	again := run.Confirmation()
+	for _, j := range b.stretch(eval.Run{ID: again}, 0, 4) {
+		b.record(j, eval.AttemptDone, eval.Fail)
+	}
+	b.wait(run)
+	spans := map[string]telemetrytest.Span{} // of runs
+	for _, s := range rec.Named("run compared") {
+		spans[s.Attrs["evalfarm.run.id"].(string)] = s
+	}
+	if l := spans[again].Links; len(l) != 1 || l[0].SpanID != spans[run.ID].SpanID || l[0].TraceID != spans[run.ID].TraceID {
+		t.Errorf("the run that confirms is linked to %+v, want %+v", l, spans[run.ID])
+	}
+	n := 0
+	for _, s := range rec.Spans() {
+		if strings.HasPrefix(s.Name, "trial ") && s.Attrs["evalfarm.run.id"] == again {
+			n++
+			if s.Links[0].SpanID != spans[again].SpanID {
+				t.Errorf("%s is linked to %+v, want its own run", s.Name, s.Links)
+			}
+		}
+	}
+	if n != 4 || len(spans) != 3 {
+		t.Errorf("%d trials of the run that confirms and %d runs are told, want 4 and 3", n, len(spans))
+	}
+}
+
+// counting counts what is asked of a store for traces.
+type counting struct {
+	store.Store
+	asked atomic.Int64
+}
+
+func (c *counting) Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error) {
+	c.asked.Add(1)
+	return c.Store.Attempts(ctx, run, ordinal)
+}
+
+// Where nobody traces, nothing is done for it; and a first attempt costs no look into
+// the store.
+func TestTracesCostNothingUnlessTheyAreWanted(t *testing.T) {
+	traced, _ := telemetrytest.New(t)
+	for _, tt := range []struct {
+		name     string
+		tracer   *telemetry.Tracer
+		attempts int
+		want     int64
+	}{{"off", nil, 3, 0}, {"first attempt", traced, 1, 0}, {"third attempt", traced, 3, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &counting{Store: setup(t, scheduler.Options{}).store}
+			b := setupOver(t, s, scheduler.Options{Tracer: tt.tracer})
+			run := b.create(1)
+			b.adopt(run)
+			for n := 1; n < tt.attempts; n++ {
+				b.hand(b.next(b.queue, run.ID, n), eval.AttemptFailed, broke)
+			}
+			b.hand(b.next(b.queue, run.ID, tt.attempts), eval.AttemptDone, passed)
+			b.wait(run)
+			if n := s.asked.Load(); n != tt.want {
+				t.Errorf("the store was asked %d times for attempts, want %d", n, tt.want)
+			}
+		})
+	}
+	b := setup(t, scheduler.Options{})
+	st := store.Stored{Run: "r", N: 2, Final: true}
+	if n := testing.AllocsPerRun(100, func() { b.sched.Stored(st) }); n > 0 {
+		t.Errorf("a record that nobody traces allocates %v times", n)
+	}
+}
+
+// What it takes to tell of a trial, over a real store.
+func BenchmarkTrace(b *testing.B) {
+	for _, bb := range []struct {
+		name     string
+		tracer   *telemetry.Tracer
+		attempts int
+	}{{"off", nil, 1}, {"first attempt", telemetrytest.Discard(), 1}, {"third attempt", telemetrytest.Discard(), 3}} {
+		b.Run(bb.name, func(b *testing.B) {
+			s, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "evalfarm.db"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			agg := aggregate.New(s, aggregate.Options{})
+			sched := scheduler.New(s, &queue{}, &queue{}, agg, scheduler.Options{Tracer: bb.tracer})
+			run, err := scheduler.Create(b.Context(), s, scheduler.Request{
+				Suite: &suite.Loaded{Suite: eval.Suite{Name: "made", Cases: []eval.Case{{ID: "case", Kind: eval.KindScript, Server: "s"}}}, Hash: "hash"},
+				Seed:  1, Selection: suite.Selection{Repeats: 1},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var st store.Stored
+			for n := 1; n <= bb.attempts; n++ {
+				r := eval.Record{UID: fmt.Sprint(n), Run: run.ID, N: n, Outcome: eval.AttemptFailed, Result: broke, Started: time.Now(), Ended: time.Now()}
+				if n == bb.attempts {
+					r.Outcome, r.Result = eval.AttemptDone, passed
+				}
+				_, err := s.Dispatch(b.Context(), run.ID, []store.Mark{{Attempt: n}})
+				var stored []store.Stored
+				if err == nil {
+					stored, err = s.Commit(b.Context(), []eval.Record{r})
+				}
+				if err == nil && n < bb.attempts {
+					err = s.Next(b.Context(), run.ID, 0, n, time.Now())
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				st = stored[0]
+			}
+			if err := sched.Adopt(b.Context(), run.ID, false); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				sched.Stored(st)
+				sched.TellRest(b.Context())
+			}
+		})
 	}
 }
