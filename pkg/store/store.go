@@ -72,15 +72,18 @@ type Trial struct {
 type Row struct {
 	Ordinal int `json:"ordinal"`
 	// UID and N of the attempt that carries the result.
-	UID          string      `json:"uid"`
-	N            int         `json:"n"`
-	Worker       string      `json:"worker"`
-	CostMicroUSD int64       `json:"cost_microusd"`
-	Tokens       int64       `json:"tokens"`
-	TraceID      string      `json:"trace_id,omitempty"`
-	Started      time.Time   `json:"started"`
-	Ended        time.Time   `json:"ended"`
-	Result       eval.Result `json:"result"`
+	UID          string `json:"uid"`
+	N            int    `json:"n"`
+	Worker       string `json:"worker"`
+	CostMicroUSD int64  `json:"cost_microusd"`
+	Tokens       int64  `json:"tokens"`
+	TraceID      string `json:"trace_id,omitempty"`
+	// TraceURL is where people see the trace. No store keeps it: who shows the row
+	// fills it in.
+	TraceURL string      `json:"trace_url,omitempty"`
+	Started  time.Time   `json:"started"`
+	Ended    time.Time   `json:"ended"`
+	Result   eval.Result `json:"result"`
 }
 
 // An Attempt is one try at a trial.
@@ -97,6 +100,7 @@ type Attempt struct {
 	CostMicroUSD int64               `json:"cost_microusd"`
 	Tokens       int64               `json:"tokens"`
 	TraceID      string              `json:"trace_id,omitempty"`
+	TraceURL     string              `json:"trace_url,omitempty"` // as that of a Row
 	Started      time.Time           `json:"started"`
 	Ended        time.Time           `json:"ended"`
 	// Counts is true for the attempt whose result stands.
@@ -124,6 +128,8 @@ type Stored struct {
 	// Judging is the number of the attempt with which the trial now waits for a
 	// judge in the run's grading; 0 if it does not.
 	Judging int
+	// TraceID is that of the record.
+	TraceID string
 }
 
 // A RunFilter selects runs, newest first.

@@ -145,6 +145,7 @@ func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) 
 			return stored, err
 		}
 	}
+	stored.TraceID = r.TraceID
 	err = c.attempt(ctx, r, lim, &stored)
 	return stored, err
 }

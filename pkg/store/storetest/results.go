@@ -41,6 +41,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "stored", stored, []store.Stored{{
 		Run: run1, Ordinal: 1, N: 1, UID: r.UID, Outcome: eval.AttemptDone, Final: true, Result: r.Result,
+		TraceID: r.TraceID,
 	}})
 
 	want := store.Row{
