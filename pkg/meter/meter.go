@@ -156,10 +156,17 @@ func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (ll
 	r.tries++
 	asking, span := r.chat(ctx)
 	r.span = span
-	defer span.End() // before the place is given back, which takes a while
+	told := false
+	defer func() { // before the place is given back, which takes a while
+		if !told {
+			span.Fail("_OTHER", "the model panicked")
+		}
+		span.End()
+	}()
 	res, err := r.model.Generate(asking, r.req)
 	took, answered, report = r.took(res, err, bound), err == nil, r.report(res, err)
 	r.tell(ctx, res, err, took)
+	told = true
 	return res, err
 }
 
