@@ -27,6 +27,8 @@ const (
 	CostUSD   = attribute.Key("evalfarm.cost.usd")
 	WaitFor   = attribute.Key("evalfarm.wait.for") // the key of the limiter
 	WaitWhy   = attribute.Key("evalfarm.wait.why")
+	WaitAsked = attribute.Key("evalfarm.wait.asked") // seconds that a provider asked for
+	WaitFrom  = attribute.Key("evalfarm.wait.from")  // where it said so
 	Server    = attribute.Key("evalfarm.server")
 	Role      = attribute.Key("evalfarm.model.role") // agent, user or judge
 	Turn      = attribute.Key("evalfarm.turn")
