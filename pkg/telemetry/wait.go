@@ -27,3 +27,11 @@ func (s Span) Asked(d time.Duration, from string) {
 		s.set(WaitAsked.Float64(d.Seconds()), WaitFrom.String(from))
 	}
 }
+
+// GivenBack says that nobody sits out the wait: the attempt is given back until it is
+// over.
+func (s Span) GivenBack() {
+	if s.span != nil {
+		s.set(Outcome.String(givenBack))
+	}
+}
