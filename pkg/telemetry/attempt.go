@@ -14,6 +14,9 @@ type Delivery struct {
 	Attempt
 	// Queue that it came from, UID that the worker minted for it, Worker that has it.
 	Queue, UID, Worker string
+	// Redact takes the secrets that the attempt has so far out of a text. Several
+	// goroutines may ask it. Nil takes out nothing.
+	Redact func(string) string
 }
 
 // Process begins the span of a delivery below its dispatch, of which the context
@@ -35,8 +38,9 @@ func (t *Tracer) Process(ctx context.Context, d Delivery) (context.Context, Span
 		before := trace.SpanContextFromContext(ctx).WithSpanID(sendSpan(d.Run, d.Ordinal, d.N-1))
 		o = append(o, trace.WithLinks(trace.Link{SpanContext: before}))
 	}
-	ctx, span := t.tracer.Start(context.WithValue(ctx, contentKey{}, t.content), "process "+d.Queue, o...)
-	return ctx, Span{span, t.content}
+	show := showing{t.content, d.Redact}
+	ctx, span := t.tracer.Start(context.WithValue(ctx, showingKey{}, &show), "process "+d.Queue, o...)
+	return ctx, Span{span, show}
 }
 
 // trialID names a trial in attributes and logs.
@@ -62,7 +66,7 @@ func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
 		s.set(CostUSD.Float64(float64(r.CostMicroUSD) / 1e6))
 	}
 	if r.Result.Verdict == eval.Error {
-		s.Fail(string(r.Result.Reason), r.Result.Message)
+		s.complain(string(r.Result.Reason), r.Result.Message)
 	}
 	t.end(s, Settlement{Keep: t.telling(r), Redact: redact})
 }
