@@ -122,7 +122,7 @@ func TestChatEnds(t *testing.T) {
 	} {
 		bubble(t, tt.name, func(t *testing.T) {
 			r := alone(tt.reply)
-			tracer, rec := telemetrytest.New(t)
+			tracer, rec := telemetrytest.New(t, telemetrytest.Content())
 			telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
 				ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the trial's time is over"))
 				defer cancel()

@@ -30,10 +30,8 @@ type Options struct {
 	// Once makes one call and no other, whatever it comes to: of a model that has
 	// no bad moments.
 	Once bool
-	// Model as traces show it, and Redact, which takes secrets out of what is said
-	// before it is shown. Nil takes out none.
-	Model  telemetry.Model
-	Redact func(string) string
+	// Model as traces show it.
+	Model telemetry.Model
 	// Doing is told what the attempt does or waits for; nil is silent.
 	Doing func(eval.Activity)
 
@@ -62,9 +60,6 @@ func New(m llm.Model, o Options) llm.Model {
 	}
 	if o.Doing == nil {
 		o.Doing = func(eval.Activity) {}
-	}
-	if o.Redact == nil {
-		o.Redact = func(s string) string { return s }
 	}
 	return &metered{model: m, o: o}
 }

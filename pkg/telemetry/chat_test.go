@@ -207,9 +207,33 @@ func TestContentIsBounded(t *testing.T) {
 	})
 }
 
+// A secret is taken out before a text is cut: no piece of one stays.
+func TestSecretsAcrossCuts(t *testing.T) {
+	secret := strings.Repeat("s3cret", 100)
+	tracer, rec := telemetrytest.New(t, telemetrytest.Content())
+	d := telemetry.Delivery{
+		Attempt: telemetry.Attempt{Run: "r", N: 1}, Queue: "trials",
+		Redact: func(s string) string { return strings.ReplaceAll(s, secret, "[secret]") },
+	}
+	ctx, delivery := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
+	for padding := range 40 { // wherever the cut is
+		_, span := telemetry.Chat(ctx, func() telemetry.Call { return telemetry.Call{Model: telemetry.Model{Name: secret}} }, telemetry.Span{})
+		long := strings.Repeat("a", 50*padding) + strings.Repeat(secret, 200)
+		span.Told(long, []telemetry.Message{text("user", long), {Role: "assistant", Parts: []telemetry.Part{{Type: telemetry.PartCall, ID: secret, Tool: secret, Text: long}}}})
+		span.Answered(telemetry.Answer{ID: secret, Model: secret, Finish: secret})
+		span.Refused("network", 500, secret, long)
+		span.Said(text("assistant", long))
+		span.End()
+	}
+	tracer.Returned(delivery, "test", d.Redact)
+	if got := rec.Text(); strings.Contains(got, "s3cret") || !strings.Contains(got, "[secret]") {
+		t.Errorf("a piece of the secret stays: %.300s", got[max(0, strings.Index(got, "s3cret")-100):])
+	}
+}
+
 // What a provider says of a failure is bounded, and is UTF-8.
 func TestRefusedIsBounded(t *testing.T) {
-	tracer, rec := telemetrytest.New(t)
+	tracer, rec := telemetrytest.New(t, telemetrytest.Content())
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
 		_, span := telemetry.Chat(ctx, func() telemetry.Call { return telemetry.Call{Model: telemetry.Model{Name: "m"}} }, telemetry.Span{})
 		span.Refused("network", 502, strings.Repeat("c", 5000), "\xff"+strings.Repeat("é", 5000))
@@ -217,7 +241,7 @@ func TestRefusedIsBounded(t *testing.T) {
 		span.End()
 	})
 	s := rec.One("chat m")
-	if len(s.Message) > 1100 || !utf8.ValidString(s.Message) || s.Attrs["gen_ai.response.model"] != "\uFFFD" {
+	if len(s.Message) < 900 || len(s.Message) > 1100 || !utf8.ValidString(s.Message) || s.Attrs["gen_ai.response.model"] != "\uFFFD" {
 		t.Errorf("%d bytes of a message, model %q", len(s.Message), s.Attrs["gen_ai.response.model"])
 	}
 	for _, key := range []string{"evalfarm.error.code", "gen_ai.response.id"} {
