@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -94,8 +95,17 @@ func (t *Tracer) end(s Span, what Settlement) {
 // telling says whether an attempt is worth seeing though it was not sampled. The
 // scheduler decides the same of its own spans, by the same record.
 func (t *Tracer) telling(r eval.Record) bool {
-	v := r.Result.Verdict
-	waiting := v == eval.Unjudged && r.Result.Reason == eval.ReasonAwaitingJudge
-	slow := t.slow > 0 && r.Result.Times.TotalMS >= float64(t.slow.Milliseconds())
-	return v != eval.Pass && !waiting || r.Outcome != eval.AttemptDone || r.N > 1 || slow
+	return tellingResult(r.Result) || r.Outcome != eval.AttemptDone || r.N > 1 || t.slowly(r.Result.Times.TotalMS)
 }
+
+// tellingResult says it of a result: that it did not pass, or that a check of it failed,
+// as that of a judge does whose own work is well done. What waits for a judge says
+// nothing yet.
+func tellingResult(r eval.Result) bool {
+	waiting := r.Verdict == eval.Unjudged && r.Reason == eval.ReasonAwaitingJudge
+	failed := func(s eval.Score) bool { return !s.Pass && !s.Pending && !s.Warning }
+	return r.Verdict != eval.Pass && !waiting || slices.ContainsFunc(r.Scores, failed)
+}
+
+// slowly says whether an attempt took long enough to be kept for it.
+func (t *Tracer) slowly(ms float64) bool { return t.slow > 0 && ms >= float64(t.slow.Milliseconds()) }

@@ -48,6 +48,10 @@ const (
 	ErrorCode = attribute.Key("evalfarm.error.code")     // the provider's own
 	// SpansDropped counts those of a delivery that were too many.
 	SpansDropped = attribute.Key("evalfarm.spans.dropped")
+	// Attempts counts those at a trial, without judging.
+	Attempts = attribute.Key("evalfarm.trial.attempts")
+	// AttemptAfter is the outcome of the attempt before, which this one answers.
+	AttemptAfter = attribute.Key("evalfarm.attempt.after")
 )
 
 // Of the conventions for messaging, errors and networks, which are stable or close to.
