@@ -41,14 +41,15 @@ func ToolCall(ctx context.Context, name string) (context.Context, Span) {
 	})
 }
 
-// ResourceRead begins the span of a request to read a resource: `resources/read {uri}`. What
-// may hold a key, the URI's user, query and fragment, is left out.
+// ResourceRead begins the span of a request to read a resource: `resources/read`. Of
+// its URI, of which there may be any number, the name says nothing, and the attribute
+// nothing that may hold a key: no user, query and fragment.
 func ResourceRead(ctx context.Context, uri string) (context.Context, Span) {
 	return below(ctx, trace.SpanKindClient, func() (string, []attribute.KeyValue) {
 		const method = "resources/read"
 		show := shows(ctx)
 		uri := show.name(bare(show.clean(uri)))
-		return method + " " + uri, []attribute.KeyValue{MCPMethod.String(method), MCPResource.String(uri)}
+		return method, []attribute.KeyValue{MCPMethod.String(method), MCPResource.String(uri)}
 	})
 }
 
