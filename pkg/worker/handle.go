@@ -43,7 +43,7 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	t := &active{claim: claim, cancel: cancel, at: &place{purse: meter.NewPurse(eval.Amount{})}}
 	w.begin(t)
 	defer w.end(t)
-	work, span := w.opts.Tracer.Process(work, w.delivery(claim))
+	work, span := w.opts.Tracer.Process(work, w.delivery(t))
 	record, later, err := w.attempt(work, t, span)
 
 	// What nobody counts is given back as if it had not been.
@@ -84,10 +84,12 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 }
 
 // delivery is what traces are told of a claim.
-func (w *Worker) delivery(c jobs.Claim) telemetry.Delivery {
+func (w *Worker) delivery(t *active) telemetry.Delivery {
+	c := t.claim
 	return telemetry.Delivery{
 		Attempt: telemetry.Attempt{Run: c.Job.Run, Ordinal: c.Job.Ordinal, N: c.Job.Attempt},
 		Queue:   w.opts.Queue, UID: c.UID, Worker: w.opts.ID,
+		Redact: func(text string) string { return t.at.redactor().String(text) },
 	}
 }
 
