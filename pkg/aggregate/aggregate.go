@@ -193,6 +193,23 @@ func (a *Aggregator) measure(ctx context.Context, r eval.Record, s store.Stored)
 	if s.Superseded {
 		a.metrics.Superseded(ctx)
 	}
+	if decided(s) {
+		a.metrics.Trials(ctx, s.Result.Verdict, s.Result.Reason, 1)
+	}
+}
+
+// decided says whether a trial has come to its verdict by a record: at once, or when a
+// judge has spoken for whom it waited. A grading that comes later decides nothing
+// anew. Trials that wait when their run ends are the scheduler's to count.
+func decided(s store.Stored) bool {
+	switch {
+	case !s.Final:
+		return false
+	case s.Parent == "":
+		return s.Judging == 0 || s.Result.Verdict != eval.Unjudged
+	default:
+		return s.Shown && s.Was == eval.Unjudged
+	}
 }
 
 // commit stores a batch, tells the observer and answers everyone who waits.

@@ -150,15 +150,15 @@ func (b *builder) level(name string) metric.Float64ObservableGauge {
 	return g
 }
 
-// longest label, in bytes: names of suites, models and servers are as long as
+// labelMost label, in bytes: names of suites, models and servers are as long as
 // somebody writes them.
-const longest = 100
+const labelMost = 100
 
 // label makes a label of a text from outside: short, and text. Two long ones that
 // begin alike are counted together.
 func label(key, value string) attribute.KeyValue {
-	if len(value) > longest {
-		cut := longest
+	if len(value) > labelMost {
+		cut := labelMost
 		for cut > 0 && !utf8.RuneStart(value[cut]) {
 			cut--
 		}
