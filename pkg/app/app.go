@@ -26,6 +26,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/pgstore"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // Config is what the outside world gives to a composition.
@@ -71,6 +72,8 @@ type Config struct {
 	Targets []eval.Target
 	// Version of this evalfarm.
 	Version string
+	// Tracer tells of what is carried out. Nil traces nothing.
+	Tracer *telemetry.Tracer
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }

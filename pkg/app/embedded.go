@@ -126,12 +126,14 @@ func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *li
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
 		Models: models(limiter), Secret: c.Secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
+		Tracer: c.Tracer, Queue: "trials",
 	}
 	if keeps.trials != nil {
 		o.Spool = keeps.trials
 	}
 	judging := o
 	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)
+	judging.Queue = "judging"
 	if keeps.judging != nil {
 		judging.Spool = keeps.judging
 	}
@@ -167,7 +169,7 @@ func newScheduler(c Config, s store.Store, trials, judging jobs.Queue, gate limi
 		}
 	}})
 	sched = scheduler.New(s, trials, judging, agg, scheduler.Options{
-		Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Ended: sender.Ended, Logger: c.logger(),
+		Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Ended: sender.Ended, Tracer: c.Tracer, Logger: c.logger(),
 	})
 	return agg, sched
 }

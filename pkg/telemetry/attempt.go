@@ -67,13 +67,16 @@ func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
 	t.end(s, Settlement{Keep: t.telling(r), Redact: redact})
 }
 
+// givenBack is the outcome of what was no attempt, or of a wait that was none.
+const givenBack = "given_back"
+
 // Returned ends the span of a delivery that was no attempt: it was given back, and
 // why.
 func (t *Tracer) Returned(s Span, why string, redact func(string) string) {
 	if s.span == nil {
 		return
 	}
-	s.set(Outcome.String("given_back"), WaitWhy.String(why))
+	s.set(Outcome.String(givenBack), WaitWhy.String(why))
 	t.end(s, Settlement{Redact: redact})
 }
 

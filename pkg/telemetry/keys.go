@@ -27,9 +27,14 @@ const (
 	CostUSD   = attribute.Key("evalfarm.cost.usd")
 	WaitFor   = attribute.Key("evalfarm.wait.for") // the key of the limiter
 	WaitWhy   = attribute.Key("evalfarm.wait.why")
+	WaitAsked = attribute.Key("evalfarm.wait.asked") // seconds that a provider asked for
+	WaitFrom  = attribute.Key("evalfarm.wait.from")  // where it said so
 	Server    = attribute.Key("evalfarm.server")
 	Role      = attribute.Key("evalfarm.model.role") // agent, user or judge
 	Turn      = attribute.Key("evalfarm.turn")
+	Vote      = attribute.Key("evalfarm.judge.vote")     // of a judge; a pairwise one has two orders
+	Replayed  = attribute.Key("evalfarm.model.replayed") // from a cassette
+	ErrorCode = attribute.Key("evalfarm.error.code")     // the provider's own
 	// SpansDropped counts those of a delivery that were too many.
 	SpansDropped = attribute.Key("evalfarm.spans.dropped")
 )
@@ -59,6 +64,7 @@ const (
 	RequestTemperature    = attribute.Key("gen_ai.request.temperature")
 	RequestTopP           = attribute.Key("gen_ai.request.top_p")
 	RequestSeed           = attribute.Key("gen_ai.request.seed")
+	RequestReasoning      = attribute.Key("gen_ai.request.reasoning.level")
 	ResponseID            = attribute.Key("gen_ai.response.id")
 	ResponseModel         = attribute.Key("gen_ai.response.model")
 	FinishReasons         = attribute.Key("gen_ai.response.finish_reasons")

@@ -15,6 +15,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/meter"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // usualKey names the secret that holds a provider's key when a model names none.
@@ -37,6 +38,7 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 	if !ok {
 		return nil, m, &refusal{eval.ReasonFarm, fmt.Sprintf("the snapshot has no model %q", name)}
 	}
+	shown := telemetry.ModelOf(m)
 	s := secrets{lookup: at.w.opts.Secret, found: map[string]string{}}
 	if key := usualKey(m.Provider); m.APIKey == "" && m.BaseURL == "" && key != "" && !m.Replayed() {
 		m.APIKey = "${{ secrets." + key + " }}"
@@ -62,7 +64,7 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 		// A folder for each model: two may be asked the same.
 		m.Cassette = &eval.Cassette{Dir: path.Join(m.Cassette.Dir, name), Record: m.Cassette.Record}
 	}
-	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing}
+	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing, Model: shown}
 	if m.Replayed() || m.Provider == eval.ProviderScripted { // nobody counts those
 		o.Key = limit.Key(name)
 	}
