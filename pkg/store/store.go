@@ -115,6 +115,11 @@ type Stored struct {
 	// and for a record that was stored before.
 	Final  bool
 	Result eval.Result
+	// New is false for a record that was stored before, or whose run does not exist.
+	New bool
+	// Superseded is true when the record is new and came too late: its trial has a
+	// result, or a later attempt.
+	Superseded bool
 	// Parent is the run whose trial was scored, when Run is a grading. Result is
 	// then that of the trial, folded.
 	Parent string

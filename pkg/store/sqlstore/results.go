@@ -156,6 +156,7 @@ func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *
 	if err != nil || before.known {
 		return err
 	}
+	stored.New = true
 	err = c.tx.later(ctx, `
 		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, started, ended)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -210,6 +211,7 @@ func (c *committer) before(ctx context.Context, r eval.Record) (p past, err erro
 // nothing is held for that any more, and its result may stand.
 func (c *committer) decide(ctx context.Context, r vetted, t store.Trial, lim *limits, stored *store.Stored) error {
 	if t.State == "" || t.State == store.Done || t.Attempt != r.N {
+		stored.Superseded = true
 		return nil
 	}
 	switch {
