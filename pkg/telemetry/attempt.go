@@ -15,6 +15,9 @@ type Delivery struct {
 	Attempt
 	// Queue that it came from, UID that the worker minted for it, Worker that has it.
 	Queue, UID, Worker string
+	// Redact takes the secrets that the attempt has so far out of a text. Several
+	// goroutines may ask it. Nil takes out nothing.
+	Redact func(string) string
 }
 
 // Process begins the span of a delivery below its dispatch, of which the context
@@ -36,8 +39,9 @@ func (t *Tracer) Process(ctx context.Context, d Delivery) (context.Context, Span
 		before := trace.SpanContextFromContext(ctx).WithSpanID(sendSpan(d.Run, d.Ordinal, d.N-1))
 		o = append(o, trace.WithLinks(trace.Link{SpanContext: before}))
 	}
-	ctx, span := t.tracer.Start(context.WithValue(ctx, contentKey{}, t.content), "process "+d.Queue, o...)
-	return ctx, Span{span, t.content}
+	show := showing{t.content, d.Redact}
+	ctx, span := t.tracer.Start(context.WithValue(ctx, showingKey{}, &show), "process "+d.Queue, o...)
+	return ctx, Span{span, show}
 }
 
 // trialID names a trial in attributes and logs.
@@ -50,10 +54,11 @@ func (s Span) Of(t eval.Trial) {
 
 // Processed ends the span of a delivery with its record. What is below it is kept
 // when the attempt did not pass, or was slow, whoever sampled it; redact takes the
-// secrets out of all of it before anybody sees it.
-func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
+// secrets out of all of it before anybody sees it. The answer is the id of the trace,
+// or "" if nothing is kept.
+func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) (traceID string) {
 	if s.span == nil {
-		return
+		return ""
 	}
 	s.set(Outcome.String(string(r.Outcome)), Verdict.String(string(r.Result.Verdict)))
 	if r.Result.Reason != "" {
@@ -63,10 +68,18 @@ func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
 		s.set(CostUSD.Float64(float64(r.CostMicroUSD) / 1e6))
 	}
 	if r.Result.Verdict == eval.Error {
-		s.Fail(string(r.Result.Reason), r.Result.Message)
+		s.complain(string(r.Result.Reason), r.Result.Message)
 	}
-	t.end(s, Settlement{Keep: t.telling(r), Redact: redact})
+	keep, sc := t.telling(r), s.span.SpanContext()
+	t.end(s, Settlement{Keep: keep, Redact: redact})
+	if !keep && !sc.IsSampled() {
+		return ""
+	}
+	return sc.TraceID().String()
 }
+
+// givenBack is the outcome of what was no attempt, or of a wait that was none.
+const givenBack = "given_back"
 
 // Returned ends the span of a delivery that was no attempt: it was given back, and
 // why.
@@ -74,7 +87,7 @@ func (t *Tracer) Returned(s Span, why string, redact func(string) string) {
 	if s.span == nil {
 		return
 	}
-	s.set(Outcome.String("given_back"), WaitWhy.String(why))
+	s.set(Outcome.String(givenBack), WaitWhy.String(why))
 	t.end(s, Settlement{Redact: redact})
 }
 

@@ -26,12 +26,12 @@ type Send struct {
 	Sent, Started, Ended time.Time
 }
 
-// unseen is the outcome of an attempt that has no record.
-const unseen = "unseen"
+// noRecord is the outcome of an attempt that has none.
+const noRecord = "unseen"
 
 func (s Send) outcome() string {
 	if s.Outcome == "" {
-		return unseen
+		return noRecord
 	}
 	return string(s.Outcome)
 }
