@@ -54,10 +54,11 @@ func (s Span) Of(t eval.Trial) {
 
 // Processed ends the span of a delivery with its record. What is below it is kept
 // when the attempt did not pass, or was slow, whoever sampled it; redact takes the
-// secrets out of all of it before anybody sees it.
-func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
+// secrets out of all of it before anybody sees it. The answer is the id of the trace,
+// or "" if nothing is kept.
+func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) (traceID string) {
 	if s.span == nil {
-		return
+		return ""
 	}
 	s.set(Outcome.String(string(r.Outcome)), Verdict.String(string(r.Result.Verdict)))
 	if r.Result.Reason != "" {
@@ -69,7 +70,12 @@ func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
 	if r.Result.Verdict == eval.Error {
 		s.complain(string(r.Result.Reason), r.Result.Message)
 	}
-	t.end(s, Settlement{Keep: t.telling(r), Redact: redact})
+	keep, sc := t.telling(r), s.span.SpanContext()
+	t.end(s, Settlement{Keep: keep, Redact: redact})
+	if !keep && !sc.IsSampled() {
+		return ""
+	}
+	return sc.TraceID().String()
 }
 
 // givenBack is the outcome of what was no attempt, or of a wait that was none.

@@ -49,7 +49,7 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	// What nobody counts is given back as if it had not been.
 	returns := func(why string) { w.opts.Tracer.Returned(span, why, t.at.redactor().String) }
 	commits := func(r eval.Record) error {
-		w.opts.Tracer.Processed(span, r, t.at.redactor().String)
+		r.TraceID = w.opts.Tracer.Processed(span, r, t.at.redactor().String)
 		return w.commit(ctx, claim, r)
 	}
 	spent := record.CostMicroUSD > 0 || claim.Job.Hold.Tokens > 0 && record.Tokens > 0
@@ -127,7 +127,7 @@ func (w *Worker) attempt(ctx context.Context, t *active, span telemetry.Span) (r
 	claim, started := t.claim, time.Now()
 	r := eval.Record{
 		UID: claim.UID, Run: claim.Job.Run, Ordinal: claim.Job.Ordinal, N: claim.Job.Attempt,
-		Worker: w.opts.ID, TraceID: telemetry.Current(ctx), Started: started.UTC(),
+		Worker: w.opts.ID, Started: started.UTC(),
 	}
 	later, err = w.carryOut(ctx, t, span, &r)
 	if err != nil {

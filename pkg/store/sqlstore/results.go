@@ -134,13 +134,13 @@ type limits struct {
 func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) {
 	stored := store.Stored{
 		Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Worker: r.Worker, Outcome: r.Outcome, Result: r.Result,
-		CostMicroUSD: r.CostMicroUSD, Started: r.Started, Ended: r.Ended,
+		CostMicroUSD: r.CostMicroUSD, Started: r.Started, Ended: r.Ended, TraceID: r.TraceID,
 	}
 	lim, err := c.limitsOf(ctx, r.Run)
 	if lim == nil || err != nil {
 		return stored, err
 	}
-	if stored.Parent = lim.parent; lim.parent != "" {
+	if stored.Parent, stored.Shown = lim.parent, lim.shown; lim.parent != "" {
 		if stored.Result, stored.Was, err = c.fold(ctx, &r.Record, lim); err != nil {
 			return stored, err
 		}
@@ -159,6 +159,7 @@ func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *
 	if err != nil || before.known {
 		return err
 	}
+	stored.New = true
 	err = c.tx.later(ctx, `
 		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, sent, started, ended)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -224,6 +225,7 @@ func (c *committer) before(ctx context.Context, r eval.Record) (p past, err erro
 // nothing is held for that any more, and its result may stand.
 func (c *committer) decide(ctx context.Context, r vetted, t store.Trial, lim *limits, stored *store.Stored) error {
 	if t.State == "" || t.State == store.Done || t.Attempt != r.N {
+		stored.Superseded = true
 		return nil
 	}
 	switch {
