@@ -55,20 +55,7 @@ func (s Span) Worked(r eval.Result, ended time.Time) {
 			attrs = append(attrs, a)
 		}
 	}
-	for _, n := range []struct {
-		key    attribute.Key
-		tokens int
-	}{
-		{UsageInput, r.Usage.Input},
-		{UsageOutput, r.Usage.Output},
-		{UsageCacheRead, r.Usage.CacheRead},
-		{UsageCacheWrite, r.Usage.CacheWrite},
-		{UsageReasoning, r.Usage.Reasoning},
-	} {
-		if n.tokens > 0 {
-			attrs = append(attrs, n.key.Int(n.tokens))
-		}
-	}
+	attrs = append(attrs, usage(r.Usage)...)
 	s.set(attrs...)
 	s.scored(r.Scores, ended)
 	if r.Verdict == eval.Error && r.Reason != eval.ReasonScorerFailed {
