@@ -40,7 +40,11 @@ func Steps(ctx context.Context, kind eval.Kind, t eval.Trial, server string) (co
 }
 
 // Doubted says that nobody is judged on what the span shows.
-func (s Span) Doubted() { s.set(Outcome.String("in_doubt")) }
+func (s Span) Doubted() {
+	if s.span != nil {
+		s.set(Outcome.String("in_doubt"))
+	}
+}
 
 // Worked tells what the work of the span came to, and ends it as of the time when the
 // work itself was over: what it is scored on follows. That checks could not be decided
