@@ -139,6 +139,8 @@ type Stored struct {
 	// Was is the verdict that the run showed of the trial until then, when Run is a
 	// grading.
 	Was eval.Verdict
+	// Shown is true when Run is a grading, and the one that its run shows.
+	Shown bool
 	// Judging is the number of the attempt with which the trial now waits for a
 	// judge in the run's grading; 0 if it does not.
 	Judging int

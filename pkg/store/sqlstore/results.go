@@ -140,7 +140,7 @@ func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) 
 	if lim == nil || err != nil {
 		return stored, err
 	}
-	if stored.Parent = lim.parent; lim.parent != "" {
+	if stored.Parent, stored.Shown = lim.parent, lim.shown; lim.parent != "" {
 		if stored.Result, stored.Was, err = c.fold(ctx, &r.Record, lim); err != nil {
 			return stored, err
 		}
