@@ -29,6 +29,7 @@ type Store interface {
 	store.Runs
 	store.Trials
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
+	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 	Day(ctx context.Context) (eval.Day, error)
 }
@@ -62,6 +63,8 @@ type Options struct {
 	Ended func(ctx context.Context, run eval.Run) ([]store.Notice, error)
 	// Tracer tells of runs, trials and dispatches. Nil traces nothing.
 	Tracer *telemetry.Tracer
+	// Metrics count runs, and trials that end with theirs. Nil measures nothing.
+	Metrics *telemetry.Metrics
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -86,6 +89,8 @@ type Scheduler struct {
 	wake     chan struct{}
 	turn     sync.Mutex // held while runs are moved
 	limits   limits     // turn guards it
+	noted    time.Time  // turn guards it
+	last     atomic.Pointer[noted]
 
 	mu   sync.Mutex // guards runs
 	runs map[string]*running
