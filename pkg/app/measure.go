@@ -94,8 +94,8 @@ func (c Config) leads(us func() bool) (stop func()) {
 	return c.Metrics.Observe(func(_ context.Context, g *telemetry.Gauges) { g.Leads(us()) })
 }
 
-// records tells the metrics what is in a worker's spools.
-func (s spools) records(m *telemetry.Metrics) (stop func()) {
+// measure tells the metrics what is in a worker's spools, until stop.
+func (s spools) measure(m *telemetry.Metrics) (stop func()) {
 	return m.Observe(func(_ context.Context, g *telemetry.Gauges) {
 		g.Spooled(telemetry.Trials, len(s.trials.Kept()))
 		g.Spooled(telemetry.Judging, len(s.judging.Kept()))
