@@ -26,9 +26,9 @@ func TestStartsCrashesAndRequestsAreMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := s.Attach()
-		a.Call(t.Context(), mode, nil)
+		do(t.Context(), a, mode)
 		if mode == "crash" {
-			a.Call(t.Context(), mode, nil) // it is not sent any more
+			do(t.Context(), a, mode) // it is not sent any more
 		}
 		a.Detach()
 		if err := s.Close(); err != nil { // that is no crash
@@ -39,8 +39,8 @@ func TestStartsCrashesAndRequestsAreMeasured(t *testing.T) {
 		"evalfarm.mcp.starts":  {"outcome=ok,server=hostile": 2, "outcome=start_exited,server=hostile": 1},
 		"evalfarm.mcp.crashes": {"server=hostile": 1},
 		"mcp.client.operation.duration": {
-			"error.type=tool_error,evalfarm.server=hostile,gen_ai.tool.name=tool-error,mcp.method.name=tools/call": 1,
-			"error.type=server_crashed,evalfarm.server=hostile,gen_ai.tool.name=crash,mcp.method.name=tools/call":  1,
+			"error.type=tool_error,evalfarm.server=hostile,gen_ai.tool.name=do,mcp.method.name=tools/call":     1,
+			"error.type=server_crashed,evalfarm.server=hostile,gen_ai.tool.name=do,mcp.method.name=tools/call": 1,
 		},
 	}
 	for name, want := range want {
