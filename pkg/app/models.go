@@ -30,7 +30,6 @@ func models(limiter *limit.Limiter) func(m eval.Model, secrets *redact.Redactor,
 	transport.MaxIdleConns = 0
 	shared := &http.Client{Transport: transport}
 	return func(m eval.Model, secrets *redact.Redactor, o meter.Options) (llm.Model, error) {
-		o.Redact = secrets.String
 		if m.Replayed() {
 			// Played back is neither paid nor limited, and what is missing is missing
 			// each time.

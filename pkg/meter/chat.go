@@ -24,7 +24,7 @@ func (r *request) chat(ctx context.Context) (context.Context, telemetry.Span) {
 		}
 	}, r.span)
 	if span.Content() {
-		span.Told(r.o.Redact(r.req.System), r.shown(r.req.Messages...))
+		span.Told(r.req.System, shown(r.req.Messages...))
 	}
 	return ctx, span
 }
@@ -42,12 +42,12 @@ func (r *request) tell(ctx context.Context, res llm.Response, err error, took ev
 	case err == nil:
 		r.span.Answered(telemetry.Answer{ID: res.ID, Model: res.Model, Finish: finish(res), Usage: res.Usage})
 		if r.span.Content() {
-			r.span.Said(r.shown(res.Message)[0])
+			r.span.Said(shown(res.Message)[0])
 		}
 	case ok:
 		r.span.Refused(string(e.Kind), e.Status, e.Code, err.Error())
 	case ctx.Err() != nil: // the asker's doing
-		r.span.Refused("cancelled", 0, "", context.Cause(ctx).Error())
+		r.span.Fail("cancelled", context.Cause(ctx).Error())
 	default:
 		r.span.Refused("_OTHER", 0, "", err.Error())
 	}
@@ -70,26 +70,25 @@ func finish(res llm.Response) string {
 	}
 }
 
-// shown is how a trace shows messages. The secrets are taken out before anything is
-// cut short, so that no part of one stays.
-func (r *request) shown(messages ...llm.Message) []telemetry.Message {
+// shown is how a trace shows messages.
+func shown(messages ...llm.Message) []telemetry.Message {
 	var out []telemetry.Message
 	for _, m := range messages {
 		var results, parts []telemetry.Part
 		for _, x := range m.Results {
-			results = append(results, telemetry.Part{Type: telemetry.PartResult, ID: x.ID, Text: r.o.Redact(x.Text)})
+			results = append(results, telemetry.Part{Type: telemetry.PartResult, ID: x.ID, Text: x.Text})
 		}
 		if len(results) > 0 {
 			out = append(out, telemetry.Message{Role: "tool", Parts: results})
 		}
 		if m.Reasoning != "" {
-			parts = append(parts, telemetry.Part{Type: telemetry.PartReasoning, Text: r.o.Redact(m.Reasoning)})
+			parts = append(parts, telemetry.Part{Type: telemetry.PartReasoning, Text: m.Reasoning})
 		}
 		if m.Text != "" || len(results)+len(m.Calls) == 0 {
-			parts = append(parts, telemetry.Part{Type: telemetry.PartText, Text: r.o.Redact(m.Text)})
+			parts = append(parts, telemetry.Part{Type: telemetry.PartText, Text: m.Text})
 		}
 		for _, c := range m.Calls {
-			parts = append(parts, telemetry.Part{Type: telemetry.PartCall, ID: r.o.Redact(c.ID), Tool: r.o.Redact(c.Tool), Text: r.o.Redact(c.Arguments)})
+			parts = append(parts, telemetry.Part{Type: telemetry.PartCall, ID: c.ID, Tool: c.Tool, Text: c.Arguments})
 		}
 		if len(parts) > 0 {
 			out = append(out, telemetry.Message{Role: string(m.Role), Parts: parts})

@@ -30,10 +30,8 @@ type Options struct {
 	// Once makes one call and no other, whatever it comes to: of a model that has
 	// no bad moments.
 	Once bool
-	// Model as traces show it, and Redact, which takes secrets out of what is said
-	// before it is shown. Nil takes out none.
-	Model  telemetry.Model
-	Redact func(string) string
+	// Model as traces show it.
+	Model telemetry.Model
 	// Doing is told what the attempt does or waits for; nil is silent.
 	Doing func(eval.Activity)
 
@@ -62,9 +60,6 @@ func New(m llm.Model, o Options) llm.Model {
 	}
 	if o.Doing == nil {
 		o.Doing = func(eval.Activity) {}
-	}
-	if o.Redact == nil {
-		o.Redact = func(s string) string { return s }
 	}
 	return &metered{model: m, o: o}
 }
@@ -156,10 +151,17 @@ func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (ll
 	r.tries++
 	asking, span := r.chat(ctx)
 	r.span = span
-	defer span.End() // before the place is given back, which takes a while
+	told := false
+	defer func() { // before the place is given back, which takes a while
+		if !told {
+			span.Fail("_OTHER", "the model panicked")
+		}
+		span.End()
+	}()
 	res, err := r.model.Generate(asking, r.req)
 	took, answered, report = r.took(res, err, bound), err == nil, r.report(res, err)
 	r.tell(ctx, res, err, took)
+	told = true
 	return res, err
 }
 

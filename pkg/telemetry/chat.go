@@ -66,7 +66,7 @@ type Call struct {
 func Chat(ctx context.Context, about func() Call, before Span) (context.Context, Span) {
 	begin := func() (string, []attribute.KeyValue) {
 		c := about()
-		return "chat " + c.Model.Name, c.attributes()
+		return "chat " + shows(ctx).name(c.Model.Name), c.attributes()
 	}
 	if before.span != nil {
 		return below(ctx, trace.SpanKindClient, begin, trace.WithLinks(trace.Link{SpanContext: before.span.SpanContext()}))
@@ -121,13 +121,13 @@ func (s Span) Answered(a Answer) {
 	if s.span == nil {
 		return
 	}
-	s.set(FinishReasons.StringSlice([]string{middle(a.Finish, longest)}))
+	s.set(FinishReasons.StringSlice([]string{s.name(a.Finish)}))
 	for _, text := range []struct {
 		key   attribute.Key
 		value string
 	}{{ResponseID, a.ID}, {ResponseModel, a.Model}} {
 		if text.value != "" {
-			s.set(text.key.String(middle(text.value, longest)))
+			s.set(text.key.String(s.name(text.value)))
 		}
 	}
 	for _, count := range []struct {
@@ -147,7 +147,8 @@ func (s Span) Answered(a Answer) {
 }
 
 // Refused marks a call as failed: with the kind of error, the status of the HTTP
-// answer and the provider's own code, where there were any, and what it said.
+// answer and the provider's own code, where there were any, and what it said, which is
+// content: providers quote what they were asked.
 //
 // The conventions leave it open whether error.type is the provider's code or a word
 // of the one who asks. It is ours here: the codes are any text that a server sends,
@@ -160,9 +161,9 @@ func (s Span) Refused(kind string, status int, code, message string) {
 		s.set(HTTPStatus.Int(status))
 	}
 	if code != "" {
-		s.set(ErrorCode.String(middle(code, longest)))
+		s.set(ErrorCode.String(s.name(code)))
 	}
-	s.Fail(kind, middle(message, 1000))
+	s.complain(kind, message)
 }
 
 // Cost tells what something cost, in micro-dollars.

@@ -41,16 +41,16 @@ func (s Span) Told(system string, messages []Message) {
 		return
 	}
 	if system != "" {
-		part := fit(Part{Type: PartText, Text: system}, mostContent-len("[]"))
+		part := fit(Part{Type: PartText, Text: s.clean(system)}, mostContent-len("[]"))
 		s.set(SystemInstructions.String("[" + string(part) + "]"))
 	}
-	s.set(InputMessages.String(contentOf(messages)))
+	s.set(InputMessages.String(s.conversation(messages)))
 }
 
 // Said shows what a model answers, if content may be shown.
 func (s Span) Said(m Message) {
 	if s.Content() {
-		s.set(OutputMessages.String(contentOf([]Message{m})))
+		s.set(OutputMessages.String(s.conversation([]Message{m})))
 	}
 }
 
@@ -69,14 +69,15 @@ type piece struct {
 	json    []byte
 }
 
-// contentOf writes messages as JSON of at most 32 KiB. When they are more, long texts
-// are cut in the middle; then so many parts in the middle are left out that the rest
-// fits. Both leave a mark.
-func contentOf(messages []Message) string {
+// conversation writes messages as JSON of at most 32 KiB. When they are more, long
+// texts are cut in the middle; then so many parts in the middle are left out that the
+// rest fits. Both leave a mark. The secrets are taken out before.
+func (s showing) conversation(messages []Message) string {
 	var all []piece
 	size := 0
 	for i, m := range messages {
 		for _, p := range m.Parts {
+			p.ID, p.Tool, p.Text = s.clean(p.ID), s.clean(p.Tool), s.clean(p.Text)
 			all = append(all, piece{message: i, part: p})
 			size += len(p.Text)
 		}

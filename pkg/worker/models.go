@@ -116,6 +116,13 @@ func limitKey(m eval.Model) limit.Key {
 // agentModel names the model of the agent.
 func (at *place) agentModel() string { return cmp.Or(at.c.Model, at.t.Variant.Axes[eval.AxisModel]) }
 
+// agent is what traces are told of the model at work.
+func (at *place) agent() telemetry.Agent {
+	name := at.agentModel()
+	of := telemetry.ModelOf(at.p.snap.Models[name])
+	return telemetry.Agent{Name: name, Provider: of.Provider, Model: of.Name}
+}
+
 // settings of the agent: the axis points over the case.
 func (at *place) settings() eval.Agent {
 	set := at.c.Agent

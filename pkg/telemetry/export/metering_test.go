@@ -33,7 +33,8 @@ import (
 // measureAll measures something with every instrument.
 func measureAll(ctx context.Context, m *telemetry.Metrics) {
 	m.Trials(ctx, eval.Fail, "wrong_value", 1)
-	m.Attempt(ctx, telemetry.Trials, eval.AttemptDone, time.Second)
+	m.Attempt(ctx, telemetry.Trials, eval.AttemptDone)
+	m.Lag(ctx, time.Second)
 	m.Superseded(ctx)
 	m.Run(ctx, eval.OutcomeComplete)
 	m.Call(ctx, telemetry.ModelCall{
