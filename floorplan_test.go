@@ -61,6 +61,7 @@ var rooms = map[string]string{
 	"go.opentelemetry.io/otel":                   "pkg/telemetry pkg/telemetry/export pkg/telemetry/telemetrytest",
 	"github.com/prometheus/":                     "pkg/telemetry/export",
 	"go.opentelemetry.io/proto/otlp":             "pkg/telemetry/export",
+	"google.golang.org/":                         "pkg/telemetry/export",
 	"github.com/wneessen/go-mail":                "pkg/notify",
 	"github.com/emersion/":                       "", // tests only
 	"github.com/standard-webhooks/":              "", // tests only

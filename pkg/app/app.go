@@ -70,6 +70,8 @@ type Config struct {
 	ContainerEngine string
 	// Targets that are told of runs that are done.
 	Targets []eval.Target
+	// Traces is where people see the traces of trials, for the targets.
+	Traces eval.TraceURL
 	// Version of this evalfarm.
 	Version string
 	// Tracer tells of what is carried out. Nil traces nothing.

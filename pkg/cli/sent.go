@@ -159,7 +159,7 @@ func (c *command) unpacked(d httpapi.Delivery) (*suite.Loaded, error) {
 
 // api says what the scheduler serves, and to whom.
 func (c *command) api(farm *farmfile.File, token string) (httpapi.Options, error) {
-	o := httpapi.Options{Token: token}
+	o := httpapi.Options{Token: token, Traces: c.traces}
 	if farm != nil {
 		for _, t := range farm.Tokens {
 			o.Tokens = append(o.Tokens, httpapi.Token{Name: t.Name, SHA256: t.SHA256, Scope: httpapi.Scope(t.Scope), Tenant: t.Tenant})

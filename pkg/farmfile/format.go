@@ -60,6 +60,8 @@ type farmFile struct {
 	Budgets *budgetsFile `yaml:"budgets,omitempty"`
 	// Cost in US dollars from which a run has to be confirmed before it starts.
 	ConfirmUSD suite.Dollars `yaml:"confirm_usd,omitempty"`
+	// What is told of the farm itself.
+	Telemetry *telemetryFile `yaml:"telemetry,omitempty"`
 	// Suites that are run again and again, by a name of your own.
 	Schedules map[string]scheduleFile `yaml:"schedules,omitempty"`
 	// On whose account runs are, by name: what part of the farm each gets.
@@ -110,6 +112,12 @@ type retentionFile struct {
 type budgetsFile struct {
 	// US dollars that all runs of a day may spend.
 	DayUSD suite.Dollars `yaml:"day_usd,omitempty"`
+}
+
+// What is told of the farm itself.
+type telemetryFile struct {
+	// Where people see the trace of a trial: http:// or https://, with {trace_id} in the place of its id. Default: trials are shown without links.
+	TraceURL traceURL `yaml:"trace_url,omitempty"`
 }
 
 // A suite that is run again and again, at the times of a cron expression.

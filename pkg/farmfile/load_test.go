@@ -203,6 +203,8 @@ func TestWhatAFileSays(t *testing.T) {
 			"retention.runs":  {Text: "90d", Written: "testdata/good/everything.yaml:15:19"},
 			"budgets.day_usd": {Text: "200", Written: "testdata/good/everything.yaml:33:20"},
 			"confirm_usd":     {Text: "2.5", Written: "testdata/good/everything.yaml:34:14"},
+
+			"telemetry.trace_url": {Text: "https://jaeger.example/trace/{trace_id}", Written: "testdata/good/everything.yaml:36:14"},
 		},
 		Servers: map[string]eval.Server{
 			"desk-prod": {

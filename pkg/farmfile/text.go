@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/broker"
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/strictyaml"
 )
 
@@ -25,6 +26,8 @@ type (
 	blobsURL string
 	// serverURL is the base of an API.
 	serverURL string
+	// traceURL is a template.
+	traceURL string
 	// listenAddress is a host, which may be empty, and a port.
 	listenAddress string
 
@@ -39,6 +42,7 @@ const (
 	redisPattern  = `^(redis|rediss|unix)://`
 	blobsPattern  = `^(https?|file|s3)://`
 	serverPattern = `^https?://`
+	tracePattern  = `^https?://.*\{trace_id\}`
 	listenPattern = `:[0-9]+$`
 	agePattern    = `^([0-9]+d|([0-9]+(\.[0-9]+)?(ms|s|m|h))+)$`
 	wordPattern   = `.`
@@ -49,6 +53,7 @@ func (redisURL) Pattern() string      { return redisPattern }
 func (storePath) Pattern() string     { return wordPattern }
 func (blobsURL) Pattern() string      { return blobsPattern }
 func (serverURL) Pattern() string     { return serverPattern }
+func (traceURL) Pattern() string      { return tracePattern }
 func (listenAddress) Pattern() string { return listenPattern }
 
 // Pattern of its text.
@@ -117,6 +122,18 @@ func (u *serverURL) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 		return
 	}
 	*u = serverURL(text)
+}
+
+func (u *traceURL) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	text := plain(d, n, "the URL of a trace")
+	if text == "" {
+		return
+	}
+	if _, err := eval.ParseTraceURL(text); err != nil {
+		d.Report(n.Pos, "this is no address of a trace: "+err.Error(), "such as https://jaeger.example.com/trace/{trace_id}; a { of its own is %7B")
+		return
+	}
+	*u = traceURL(text)
 }
 
 func (u *blobsURL) UnmarshalNode(d *strictyaml.Decoder, n *strictyaml.Node) {

@@ -36,6 +36,7 @@ func (s *Scheduler) round(ctx context.Context) error {
 	if err := s.feed(ctx, live); err != nil {
 		errs = append(errs, err)
 	}
+	s.tellRest(ctx)
 	// A paused run is not fed, but it is shown.
 	if err := s.show(ctx, slices.DeleteFunc(runs, (*running).over)); err != nil {
 		errs = append(errs, err)

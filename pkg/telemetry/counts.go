@@ -16,14 +16,19 @@ func (m *Metrics) Trials(ctx context.Context, v eval.Verdict, r eval.Reason, n i
 	}
 }
 
-// Attempt counts an attempt whose record was stored, and how long that took after
-// its end by two clocks.
-func (m *Metrics) Attempt(ctx context.Context, lane Lane, o eval.AttemptOutcome, lag time.Duration) {
-	if m == nil {
-		return
+// Attempt counts an attempt whose record was stored.
+func (m *Metrics) Attempt(ctx context.Context, l Lane, o eval.AttemptOutcome) {
+	if m != nil {
+		m.attempts.Add(ctx, 1, with(lane(l), label(labelOutcome, string(o))))
 	}
-	m.attempts.Add(ctx, 1, with(label(labelLane, string(lane)), label(labelOutcome, string(o))))
-	m.lag.Record(ctx, max(0, lag).Seconds())
+}
+
+// Lag measures from the end of an attempt until its record was stored, by two
+// clocks.
+func (m *Metrics) Lag(ctx context.Context, d time.Duration) {
+	if m != nil {
+		m.lag.Record(ctx, max(0, d).Seconds())
+	}
 }
 
 // Superseded counts a result that came when another one stood.
@@ -143,9 +148,9 @@ func (m *Metrics) Request(ctx context.Context, r Request) {
 }
 
 // QueueWait measures from the dispatch of an attempt to its beginning.
-func (m *Metrics) QueueWait(ctx context.Context, lane Lane, d time.Duration) {
+func (m *Metrics) QueueWait(ctx context.Context, l Lane, d time.Duration) {
 	if m != nil {
-		m.queueWait.Record(ctx, max(0, d).Seconds(), with(label(labelLane, string(lane))))
+		m.queueWait.Record(ctx, max(0, d).Seconds(), with(lane(l)))
 	}
 }
 
@@ -157,8 +162,8 @@ func (m *Metrics) Took(ctx context.Context, kind string, d time.Duration) {
 }
 
 // Committed measures how long it took to hand a record on.
-func (m *Metrics) Committed(ctx context.Context, lane Lane, d time.Duration) {
+func (m *Metrics) Committed(ctx context.Context, l Lane, d time.Duration) {
 	if m != nil {
-		m.commit.Record(ctx, d.Seconds(), with(label(labelLane, string(lane))))
+		m.commit.Record(ctx, d.Seconds(), with(lane(l)))
 	}
 }

@@ -32,7 +32,8 @@ func TestNilMetricsCostNothing(t *testing.T) {
 	ctx := t.Context()
 	n := testing.AllocsPerRun(100, func() {
 		m.Trials(ctx, eval.Pass, "", 1)
-		m.Attempt(ctx, telemetry.Trials, eval.AttemptDone, time.Second)
+		m.Attempt(ctx, telemetry.Trials, eval.AttemptDone)
+		m.Lag(ctx, time.Second)
 		m.Superseded(ctx)
 		m.Run(ctx, eval.OutcomeComplete)
 		m.Call(ctx, telemetry.ModelCall{Key: "k", Model: "m", Took: time.Second})

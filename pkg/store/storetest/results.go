@@ -15,7 +15,9 @@ import (
 
 func testResultRoundTrip(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
+	before := time.Now().Truncate(time.Microsecond)
 	dispatch(t, s, run1, 2)
+	after := time.Now()
 	trajectory, frames := blob.Pack([]byte("trajectory")), blob.Pack([]byte("frames"))
 	must(t, s.PutBlobs(t.Context(), frames))
 	r := record(run1, 1, 1, eval.Fail)
@@ -39,8 +41,14 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	}
 	stored, err := s.Commit(t.Context(), []eval.Record{r})
 	must(t, err)
+	sent := stored[0].Sent
+	if sent.Before(before) || sent.After(after) {
+		t.Errorf("the attempt was sent at %v, want between %v and %v", sent, before, after)
+	}
 	equal(t, "stored", stored, []store.Stored{{
-		Run: run1, Ordinal: 1, N: 1, UID: r.UID, Outcome: eval.AttemptDone, Final: true, Result: r.Result,
+		Run: run1, Ordinal: 1, N: 1, UID: r.UID, Worker: "w1", Outcome: eval.AttemptDone, CostMicroUSD: 12345,
+		Sent: sent, Started: r.Started, Ended: r.Ended, Final: true, New: true, Result: r.Result,
+		TraceID: r.TraceID,
 	}})
 
 	want := store.Row{
@@ -59,7 +67,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	equal(t, "attempts", as, []store.Attempt{{
 		UID: r.UID, Run: run1, Ordinal: 1, N: 1, Worker: "w1", Outcome: eval.AttemptDone,
 		Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: r.Result.Message,
-		CostMicroUSD: 12345, Tokens: 678, TraceID: r.TraceID, Started: r.Started, Ended: r.Ended, Counts: true,
+		CostMicroUSD: 12345, Tokens: 678, TraceID: r.TraceID, Sent: sent, Started: r.Started, Ended: r.Ended, Counts: true,
 	}})
 	b, err := s.GetBlob(t.Context(), trajectory.SHA256)
 	must(t, err)
@@ -75,10 +83,11 @@ func testDuplicates(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
 	dispatch(t, s, run1, 2)
 	r := record(run1, 0, 1, eval.Pass)
-	equal(t, "final in one batch", commit(t, s, r, r, record(run1, 1, 1, eval.Fail)), []bool{true, false, true})
+	equal(t, "fates in one batch", fates(commitAll(t, s, r, r, record(run1, 1, 1, eval.Fail))), []string{"final", "known", "final"})
 	again := r
 	again.Result.Verdict = eval.Fail // the uid decides, not the content
-	equal(t, "final in a later batch", commit(t, s, again), []bool{false})
+	equal(t, "fate in a later batch", fates(commitAll(t, s, again)), []string{"known"})
+	equal(t, "fate in a run that does not exist", fates(commitAll(t, s, record("r-20990101-nobody", 0, 1, eval.Pass))), []string{"known"})
 	expectCounts(t, s, run1, eval.VerdictCounts{Pass: 1, Fail: 1})
 	expectSpent(t, s, run1, 200)
 	es, err := s.Events(t.Context(), run1, 0, 0)
@@ -93,7 +102,7 @@ func testSuperseded(t *testing.T, s store.Store) {
 	mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: 2})
 
 	future := record(run1, 0, 3, eval.Pass)
-	equal(t, "final for another attempt", commit(t, s, record(run1, 0, 1, eval.Pass), future), []bool{false, false})
+	equal(t, "fates for another attempt", fates(commitAll(t, s, record(run1, 0, 1, eval.Pass), future)), []string{"superseded", "superseded"})
 	equal(t, "final for a failure of another attempt", commit(t, s, func() eval.Record {
 		r := failed(0, 1, eval.AttemptFailed)
 		r.UID = "late failure"
@@ -104,7 +113,7 @@ func testSuperseded(t *testing.T, s store.Store) {
 	second := record(run1, 0, 2, eval.Fail)
 	twin := second
 	twin.UID, twin.Result.Verdict = "twin", eval.Pass
-	equal(t, "final for the current attempt, and for its twin", commit(t, s, second, twin), []bool{true, false})
+	equal(t, "fates for the current attempt, and for its twin", fates(commitAll(t, s, second, twin)), []string{"final", "superseded"})
 	expectCounts(t, s, run1, eval.VerdictCounts{Fail: 1})
 	expectSpent(t, s, run1, 500)
 
@@ -126,7 +135,7 @@ func testFailures(t *testing.T, s store.Store) {
 			mark(t, s, run1, store.Mark{Ordinal: 0, Attempt: n})
 		}
 		r := failed(0, n, eval.AttemptFailed)
-		equal(t, fmt.Sprintf("final after failure %d", n), commit(t, s, r), []bool{n == 3})
+		equal(t, fmt.Sprintf("fate of failure %d", n), fates(commitAll(t, s, r)), []string{map[bool]string{false: "reported", true: "final"}[n == 3]})
 		if n < 3 {
 			twin := r
 			twin.UID += "twin"

@@ -49,6 +49,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Trials/RetryNeverDispatched", testRetryNeverDispatched},
 		{"Trials/RetryRunning", testRetryRunning},
 		{"Results/RoundTrip", testResultRoundTrip},
+		{"Results/Sent", testSent},
 		{"Results/Duplicates", testDuplicates},
 		{"Results/Superseded", testSuperseded},
 		{"Results/Failures", testFailures},
@@ -241,19 +242,48 @@ func failed(ordinal, n int, o eval.AttemptOutcome) eval.Record {
 // commit commits records and says which of them are final.
 func commit(t tb, s store.Store, rs ...eval.Record) []bool {
 	t.Helper()
+	stored := commitAll(t, s, rs...)
+	final := make([]bool, len(rs))
+	for i, st := range stored {
+		final[i] = st.Final
+	}
+	return final
+}
+
+// commitAll stores records and returns what became of them.
+func commitAll(t tb, s store.Store, rs ...eval.Record) []store.Stored {
+	t.Helper()
 	stored, err := s.Commit(t.Context(), rs)
 	must(t, err)
 	if len(stored) != len(rs) {
 		t.Fatalf("got %d answers to %d records", len(stored), len(rs))
 	}
-	final := make([]bool, len(rs))
 	for i, st := range stored {
 		if st.UID != rs[i].UID || st.Run != rs[i].Run || st.Ordinal != rs[i].Ordinal || st.N != rs[i].N {
 			t.Errorf("got answer %d for attempt %s, want one for %s", i, st.UID, rs[i].UID)
 		}
-		final[i] = st.Final
 	}
-	return final
+	return stored
+}
+
+// fates says what became of records, a word for each.
+func fates(stored []store.Stored) []string {
+	words := make([]string, len(stored))
+	for i, st := range stored {
+		switch {
+		case !st.New && !st.Final && !st.Superseded:
+			words[i] = "known"
+		case st.New && st.Final && !st.Superseded:
+			words[i] = "final"
+		case st.New && st.Superseded && !st.Final:
+			words[i] = "superseded"
+		case st.New:
+			words[i] = "reported"
+		default:
+			words[i] = fmt.Sprintf("%+v", st)
+		}
+	}
+	return words
 }
 
 // outstanding returns the trials that are not done.

@@ -13,81 +13,78 @@ import (
 
 // A tail keeps the spans of a delivery until that ends. Then it is known whether they
 // are worth keeping though nobody sampled them, and which secrets the attempt had:
-// those are taken out before anything is handed on. A span that has no delivery
+// those are taken out before anything is handed on. A span that never had a delivery
 // above it in this process is handed on at once.
+//
+// What nobody could take the secrets out of is dropped: the spans of a delivery that
+// ends without having been settled, and those that end after their delivery.
 type tail struct {
-	next sdktrace.SpanProcessor
-	// most spans that are kept of a delivery; what comes after them is dropped and
-	// counted.
-	most int
+	next   sdktrace.SpanProcessor
+	bounds bounds
 
-	mu   sync.Mutex
-	open map[trace.SpanID]*delivery // of deliveries under way, by the id of each span below
+	mu sync.Mutex
+	// open spans of deliveries under way, and how many bytes are kept of all.
+	open  map[trace.SpanID]*delivery
+	bytes int
 }
+
+// bounds of what is kept: spans of a delivery, their bytes, and the bytes of all
+// deliveries. What comes after them is dropped and counted. The span of the delivery
+// itself is kept whatever its size.
+type bounds struct{ spans, bytes, total int }
+
+// standardBounds hold a trial of hundreds of turns that shows its content.
+var standardBounds = bounds{spans: 2000, bytes: 16 << 20, total: 64 << 20}
 
 // A delivery is one whose end is waited for.
 type delivery struct {
 	root    trace.SpanID
+	open    map[trace.SpanID]struct{}
 	spans   []sdktrace.ReadOnlySpan
-	members []trace.SpanID
+	bytes   int
 	dropped int
-	settled telemetry.Settlement
+	settled *telemetry.Settlement
 }
 
 func newTail(next sdktrace.SpanProcessor) *tail {
-	return &tail{next: next, most: 2000, open: map[trace.SpanID]*delivery{}}
+	return &tail{next: next, bounds: standardBounds, open: map[trace.SpanID]*delivery{}}
 }
 
 // settle is told what is to become of a delivery that is about to end.
 func (t *tail) settle(sc trace.SpanContext, s telemetry.Settlement) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if d := t.open[sc.SpanID()]; d != nil {
-		d.settled = s
+	if d := t.open[sc.SpanID()]; d != nil && d.root == sc.SpanID() {
+		d.settled = &s
 	}
 }
 
 // OnStart implements [sdktrace.SpanProcessor].
-func (t *tail) OnStart(ctx context.Context, s sdktrace.ReadWriteSpan) {
+func (t *tail) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	id := s.SpanContext().SpanID()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	id := s.SpanContext().SpanID()
 	d := t.open[s.Parent().SpanID()]
 	switch {
 	case s.SpanKind() == trace.SpanKindConsumer:
-		d = &delivery{root: id}
+		d = &delivery{root: id, open: map[trace.SpanID]struct{}{}}
 	case d == nil:
 		return
 	}
-	d.members = append(d.members, id)
+	d.open[id] = struct{}{}
 	t.open[id] = d
 }
 
 // OnEnd implements [sdktrace.SpanProcessor].
 func (t *tail) OnEnd(s sdktrace.ReadOnlySpan) {
-	t.mu.Lock()
-	id := s.SpanContext().SpanID()
-	d := t.open[id]
-	if d == nil {
-		t.mu.Unlock()
+	d, ended := t.take(s)
+	switch {
+	case d == nil && inside(s):
+		return // too late, or its parent was
+	case d == nil:
 		t.next.OnEnd(s)
 		return
-	}
-	if len(d.spans) < t.most || id == d.root {
-		d.spans = append(d.spans, s)
-	} else {
-		d.dropped++
-	}
-	if id != d.root {
-		t.mu.Unlock()
-		return
-	}
-	// What is still open below ends too late: nobody would take the secrets out.
-	for _, m := range d.members {
-		delete(t.open, m)
-	}
-	t.mu.Unlock()
-	if !s.SpanContext().IsSampled() && !d.settled.Keep {
+	case !ended || d.settled == nil || !s.SpanContext().IsSampled() && !d.settled.Keep:
 		return
 	}
 	for _, s := range d.spans {
@@ -95,9 +92,41 @@ func (t *tail) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
+// inside says whether a span has one above it that began in this process: whoever
+// tells of what is past gives the parents of those spans as remote ones.
+func inside(s sdktrace.ReadOnlySpan) bool { return s.Parent().IsValid() && !s.Parent().IsRemote() }
+
+// take puts a span that ends to those of its delivery, if it has one, and says whether
+// that ends with it. Of a delivery that has ended nobody else knows.
+func (t *tail) take(s sdktrace.ReadOnlySpan) (d *delivery, ended bool) {
+	id, size := s.SpanContext().SpanID(), weight(s)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d = t.open[id]; d == nil {
+		return nil, false
+	}
+	delete(t.open, id)
+	delete(d.open, id)
+	ended = id == d.root
+	if !ended && (len(d.spans) >= t.bounds.spans || d.bytes+size > t.bounds.bytes || t.bytes+size > t.bounds.total) {
+		d.dropped++
+		return d, false
+	}
+	d.spans = append(d.spans, s)
+	d.bytes += size
+	t.bytes += size
+	if ended {
+		t.bytes -= d.bytes
+		for late := range d.open {
+			delete(t.open, late)
+		}
+	}
+	return d, ended
+}
+
 // shown is a span as others may see it.
 func shown(s sdktrace.ReadOnlySpan, d *delivery) sdktrace.ReadOnlySpan {
-	out := told{ReadOnlySpan: s, sc: s.SpanContext().WithTraceFlags(s.SpanContext().TraceFlags().WithSampled(true)), redact: d.settled.Redact}
+	out := told{ReadOnlySpan: s, redact: d.settled.Redact}
 	if s.SpanContext().SpanID() == d.root && d.dropped > 0 {
 		out.more = []attribute.KeyValue{telemetry.SpansDropped.Int(d.dropped)}
 	}

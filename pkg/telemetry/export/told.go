@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -9,15 +10,18 @@ import (
 )
 
 // A told span is one that was settled: it counts as sampled, and the secrets are out
-// of every text in it.
+// of every text in it. They are taken out when somebody reads it, which is not who
+// carried out the trial.
 type told struct {
 	sdktrace.ReadOnlySpan
-	sc     trace.SpanContext
 	redact func(string) string
 	more   []attribute.KeyValue
 }
 
-func (s told) SpanContext() trace.SpanContext { return s.sc }
+func (s told) SpanContext() trace.SpanContext {
+	sc := s.ReadOnlySpan.SpanContext()
+	return sc.WithTraceFlags(sc.TraceFlags().WithSampled(true))
+}
 
 func (s told) Name() string { return s.clean(s.ReadOnlySpan.Name()) }
 
@@ -34,17 +38,36 @@ func (s told) Events() []sdktrace.Event {
 	return events
 }
 
+func (s told) Links() []sdktrace.Link {
+	links := slices.Clone(s.ReadOnlySpan.Links())
+	for i := range links {
+		links[i].Attributes = s.cleanAll(links[i].Attributes)
+	}
+	return links
+}
+
 func (s told) Status() sdktrace.Status {
 	st := s.ReadOnlySpan.Status()
 	st.Description = s.clean(st.Description)
 	return st
 }
 
+// longest text in bytes that is handed on. The SDK could cut as well, but it would
+// before secrets are taken out, and half a secret is not found.
+const longest = 64 << 10
+
 func (s told) clean(text string) string {
-	if s.redact == nil {
+	if s.redact != nil {
+		text = s.redact(text)
+	}
+	if len(text) <= longest {
 		return text
 	}
-	return s.redact(text)
+	end := longest
+	for end > longest-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
 }
 
 func (s told) cleanAll(attrs []attribute.KeyValue) []attribute.KeyValue {
@@ -59,6 +82,9 @@ func (s told) cleanAll(attrs []attribute.KeyValue) []attribute.KeyValue {
 				texts[j] = s.clean(texts[j])
 			}
 			out[i].Value = attribute.StringSliceValue(texts)
+		case attribute.BYTESLICE, attribute.SLICE, attribute.MAP:
+			// Nobody here makes them. What cannot be looked through is told as a text.
+			out[i].Value = attribute.StringValue(s.clean(a.Value.String()))
 		}
 	}
 	return out

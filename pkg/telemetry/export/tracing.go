@@ -27,8 +27,11 @@ func NewTracing(next sdktrace.SpanProcessor, o TracingOptions) (t *telemetry.Tra
 		o.Sampler = sdktrace.ParentBased(sdktrace.AlwaysSample())
 	}
 	tail := newTail(next)
+	limits := sdktrace.NewSpanLimits()
+	limits.AttributeValueLengthLimit = -1 // texts are cut after secrets are taken out
+	limits.EventCountLimit = 1000         // a score each
 	p := sdktrace.NewTracerProvider(
-		sdktrace.WithResource(o.Resource), sdktrace.WithIDGenerator(ids{}),
+		sdktrace.WithResource(o.Resource), sdktrace.WithIDGenerator(ids{}), sdktrace.WithRawSpanLimits(limits),
 		sdktrace.WithSampler(watching{o.Sampler}), sdktrace.WithSpanProcessor(tail),
 	)
 	o.Settle = tail.settle

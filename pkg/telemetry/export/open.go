@@ -1,0 +1,153 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
+)
+
+// Options of what a process tells of itself.
+type Options struct {
+	// Environ is the environment, with the standard variables OTEL_*.
+	Environ []string
+	// Service is the name of the process unless a variable gives it another, and Version
+	// that of its program.
+	Service, Version string
+	// TraceFile gets all spans, beside the collector if there is one. Empty is none.
+	TraceFile string
+	// Content shows what models, tools and servers say; the variable
+	// OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT does too.
+	Content bool
+	// Slow is from when on the spans of an attempt are kept though they were not
+	// sampled. Zero keeps none for that.
+	Slow time.Duration
+	// Logger for what could not be told.
+	Logger *slog.Logger
+}
+
+// A Telemetry is where a process tells of itself. Nil tells nothing.
+type Telemetry struct {
+	tracer *telemetry.Tracer
+	close  func(context.Context) error
+}
+
+// Open reads the standard variables and makes what they ask for; nil if that is
+// nothing. A mistake in them is a [*VariableError]. Nobody is called yet: a collector
+// that is away is no error, and never holds up anybody.
+//
+// What the SDK itself has to say goes to Logger, for all of the process.
+func Open(ctx context.Context, o Options) (*Telemetry, error) {
+	e := environ(o.Environ)
+	off, err := e.disabled()
+	if err != nil {
+		return nil, err
+	}
+	overOTLP, err := e.traced()
+	if err != nil {
+		return nil, err
+	}
+	overOTLP = overOTLP && !off
+	if !overOTLP && o.TraceFile == "" {
+		return nil, nil
+	}
+	how := TracingOptions{Options: telemetry.Options{Content: o.Content, Slow: o.Slow}}
+	if shown, err := e.content(); err != nil {
+		return nil, err
+	} else if shown {
+		how.Content = true
+	}
+	if how.Sampler, err = e.sampler(); err != nil {
+		return nil, err
+	}
+	if how.Resource, err = o.resource(ctx); err != nil {
+		return nil, err
+	}
+	// What can be wrong is looked at before a file is made.
+	var at endpoint
+	var batches batching
+	if overOTLP {
+		if at, err = e.endpoint(); err != nil {
+			return nil, err
+		}
+		if batches, err = e.batching(); err != nil {
+			return nil, err
+		}
+	}
+	var to fan
+	if o.TraceFile != "" {
+		file, err := newTraceFile(ctx, o.TraceFile, o.Logger)
+		if err != nil {
+			return nil, err
+		}
+		to = append(to, file)
+	}
+	if overOTLP {
+		collector, err := newOutlet(at.String(), batches, o.Logger, func(tried func(error)) (sdktrace.SpanExporter, error) {
+			return otlptrace.New(ctx, at.client(tried))
+		})
+		if err != nil {
+			return nil, errors.Join(err, to.Shutdown(ctx))
+		}
+		to = append(to, collector)
+	}
+	// The only place where it is set; it is one for all of a process.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("telemetry", "error", err) })) //nolint:noctx // the SDK has none
+	t := &Telemetry{}
+	t.tracer, t.close = NewTracing(to, how)
+	return t, nil
+}
+
+// Tracer of the process; nil traces nothing.
+func (t *Telemetry) Tracer() *telemetry.Tracer {
+	if t == nil {
+		return nil
+	}
+	return t.tracer
+}
+
+// Close hands on what is left, within about 5 s, and at once if the collector did not
+// answer before. The error says what was lost and has not been told of.
+func (t *Telemetry) Close(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.close(ctx)
+}
+
+// A fan hands spans to several.
+type fan []sdktrace.SpanProcessor
+
+// OnStart implements [sdktrace.SpanProcessor].
+func (fan) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd implements [sdktrace.SpanProcessor].
+func (f fan) OnEnd(s sdktrace.ReadOnlySpan) {
+	for _, to := range f {
+		to.OnEnd(s)
+	}
+}
+
+// Shutdown implements [sdktrace.SpanProcessor].
+func (f fan) Shutdown(ctx context.Context) error {
+	var all []error
+	for _, to := range f {
+		all = append(all, to.Shutdown(ctx))
+	}
+	return errors.Join(all...)
+}
+
+// ForceFlush implements [sdktrace.SpanProcessor].
+func (f fan) ForceFlush(ctx context.Context) error {
+	var all []error
+	for _, to := range f {
+		all = append(all, to.ForceFlush(ctx))
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,119 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+// A traceFile is a client of OTLP that writes to a file: each line is an
+// ExportTraceServiceRequest in OTLP/JSON
+// (https://opentelemetry.io/docs/specs/otel/protocol/file-exporter/).
+type traceFile struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	file *os.File
+	// failed says that a write has failed. Then nothing more is written: it would go
+	// behind half a line.
+	failed bool
+}
+
+// newTraceFile makes what writes spans to a file, behind what the file has already. A
+// file loses nothing, so who ends a span waits for the disk when that is slow.
+func newTraceFile(ctx context.Context, path string, log *slog.Logger) (sdktrace.SpanProcessor, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the trace file: %w", err)
+	}
+	to, err := otlptrace.New(ctx, &traceFile{log: log, file: f})
+	if err != nil {
+		return nil, err
+	}
+	return sdktrace.NewBatchSpanProcessor(to, sdktrace.WithBlocking(), sdktrace.WithMaxQueueSize(2048), sdktrace.WithMaxExportBatchSize(512)), nil
+}
+
+// Start implements [otlptrace.Client].
+func (*traceFile) Start(context.Context) error { return nil }
+
+// Stop implements [otlptrace.Client].
+func (f *traceFile) Stop(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.file.Close(); err != nil {
+		return fmt.Errorf("close the trace file: %w", err)
+	}
+	return nil
+}
+
+// UploadTraces implements [otlptrace.Client]. That the disk is full is told once, and
+// does not end a run.
+func (f *traceFile) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	line, err := encode(spans)
+	if err != nil {
+		return fmt.Errorf("encode spans: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.failed {
+		return nil
+	}
+	if _, err := f.file.Write(line); err != nil {
+		f.failed = true
+		f.log.ErrorContext(ctx, "write the trace file; the rest of the spans is not written", "error", err)
+	}
+	return nil
+}
+
+// encode makes a line of spans, which it changes. protojson writes bytes in base64, and
+// OTLP/JSON wants ids in hex: as a text in hex is one in base64 too, an id becomes the
+// bytes that are written so.
+func encode(spans []*tracepb.ResourceSpans) ([]byte, error) {
+	var err error
+	inHex := func(id *[]byte) {
+		decoded, failed := base64.StdEncoding.DecodeString(hex.EncodeToString(*id))
+		if failed != nil {
+			err = failed
+		}
+		*id = decoded
+	}
+	for _, of := range spans {
+		for _, scope := range of.ScopeSpans {
+			for _, span := range scope.Spans {
+				inHex(&span.TraceId)
+				inHex(&span.SpanId)
+				inHex(&span.ParentSpanId)
+				for _, link := range span.Links {
+					inHex(&link.TraceId)
+					inHex(&link.SpanId)
+				}
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: spans})
+	if err != nil {
+		return nil, err
+	}
+	// protojson puts spaces by chance.
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return nil, err
+	}
+	line.WriteByte('\n')
+	return line.Bytes(), nil
+}
