@@ -8,6 +8,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // perServer bounds the calls that are made to one server at once.
@@ -22,30 +23,40 @@ type invocation struct {
 	call   eval.ToolCall
 	// overLimit marks a call that was not made and is no fault of the model's.
 	overLimit bool
-	// told is what the model is told of a call that no server answers.
-	told string
+	// told is what the model is told of a call that no server answers; why is a word
+	// for it.
+	told, why string
 }
+
+// Why no server sees a call.
+const (
+	unknownTool      = "unknown_tool"
+	notLoaded        = "tool_not_loaded"
+	invalidArguments = "invalid_arguments"
+	overLimit        = "tool_call_limit"
+	ended            = "ended"
+)
 
 // act makes the calls of a turn, all at once, tells the model what came of them
 // in its own order, and says whether the conversation goes on.
 func (c *conversation) act(ctx context.Context, asked []llm.Call) bool {
 	invocations := make([]*invocation, len(asked))
 	planned := c.done.Counts.ToolCalls
-	over := ""
+	over, why := "", ""
 	if ctx.Err() != nil {
-		over = "not called: the trial has ended"
+		over, why = "not called: the trial has ended", ended
 	}
 	for i, call := range asked {
 		in := c.prepare(call)
 		invocations[i] = in
 		if in.call.Method == methodCall && in.call.Invalid == "" {
 			if limit := c.task.Case.Limits.ToolCalls; limit > 0 && planned >= limit && over == "" {
-				over = "not called: the trial's limit of " + counted(limit, "tool call") + " is reached"
+				over, why = "not called: the trial's limit of "+counted(limit, "tool call")+" is reached", overLimit
 			}
 			planned++
 		}
 		if over != "" && in.call.Invalid == "" {
-			in.call.Invalid, in.overLimit = over, true
+			in.call.Invalid, in.why, in.overLimit = over, why, true
 		}
 	}
 	c.invoke(ctx, invocations)
@@ -65,30 +76,32 @@ func (c *conversation) prepare(asked llm.Call) *invocation {
 	in.call.Arguments = arguments
 	tool, known := c.offer.byName[asked.Tool]
 	if !known {
-		in.call.Invalid = c.offer.unknown(asked.Tool)
-		return in
+		return in.refuse(unknownTool, c.offer.unknown(asked.Tool))
 	}
 	in.call.Method, in.call.Server, in.call.Tool = tool.method, tool.Server, cmp.Or(tool.Tool, tool.Name)
 	if !tool.loaded {
-		in.call.Invalid = fmt.Sprintf("The tool %s is not loaded; nothing was called. Find it with %s, then call it in your next message.", tool.Name, c.offer.shown[0].Name)
-		return in
+		return in.refuse(notLoaded, fmt.Sprintf("The tool %s is not loaded; nothing was called. Find it with %s, then call it in your next message.", tool.Name, c.offer.shown[0].Name))
 	}
 	if unread != nil {
-		in.call.Invalid = fmt.Sprintf("The arguments are no JSON object; nothing was called. %s. Correct them and call the tool again.", clip(unread.Error()))
-		return in
+		return in.refuse(invalidArguments, fmt.Sprintf("The arguments are no JSON object; nothing was called. %s. Correct them and call the tool again.", clip(unread.Error())))
 	}
 	if problem := tool.arguments.prepare(); problem != nil {
 		c.find("schema_not_checked", fmt.Sprintf("tool %s: its inputSchema cannot be applied: %s", tool.Name, clip(problem.Error())))
 	}
 	if err := tool.arguments.check(arguments); err != nil {
-		in.call.Invalid = fmt.Sprintf("The arguments do not fit the tool's schema; nothing was called. %s. Correct them and call the tool again.", visible(clip(err.Error())))
-		return in
+		return in.refuse(invalidArguments, fmt.Sprintf("The arguments do not fit the tool's schema; nothing was called. %s. Correct them and call the tool again.", visible(clip(err.Error()))))
 	}
 	in.server = tool.server
 	if tool.method == methodRead {
 		in.call.URI, in.server = c.resource(arguments)
 		in.call.Server, in.call.Tool = in.server.Name, ""
 	}
+	return in
+}
+
+// refuse has the model told why no server sees the call.
+func (in *invocation) refuse(why, told string) *invocation {
+	in.why, in.call.Invalid = why, told
 	return in
 }
 
@@ -101,9 +114,11 @@ func (c *conversation) invoke(ctx context.Context, invocations []*invocation) {
 		switch {
 		case in.call.Invalid != "":
 			in.told = in.call.Invalid
+			in.show(ctx)
 		case in.server == nil:
 			in.told = c.offer.search(in.call.Arguments)
 			in.call.Outcome = eval.Outcome{Kind: eval.OutcomeOK, Result: textResult(in.told)}
+			in.show(ctx)
 		default:
 			if room[in.server] == nil {
 				room[in.server] = make(chan struct{}, perServer)
@@ -129,8 +144,22 @@ func (in *invocation) survive() {
 	}
 }
 
+// show shows a call that no server sees in a trace.
+func (in *invocation) show(ctx context.Context) {
+	span := telemetry.Uncalled(telemetry.Asks(ctx, in.id), in.name)
+	defer span.End()
+	if in.why != "" {
+		span.NotMade(in.why, in.told)
+	}
+	if span.Content() {
+		span.With([]byte(cmp.Or(in.call.RawArguments, string(in.call.Arguments))))
+		span.Gave([]byte(in.told))
+	}
+}
+
 // ask makes one request.
 func (in *invocation) ask(ctx context.Context) eval.Outcome {
+	ctx = telemetry.Asks(ctx, in.id)
 	if in.call.Method == methodRead {
 		return in.server.Tools.Read(ctx, in.call.URI)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/answer"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/match"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // Defaults of repeat_until.
@@ -50,8 +51,10 @@ func (r *run) poll(ctx context.Context, s eval.Step, turn *eval.Turn) (answer.An
 
 // wait sits out the time between two polls.
 func (r *run) wait(ctx context.Context, d time.Duration) *failure {
+	span := telemetry.Wait(ctx, "poll", r.c.Server)
 	start := r.script.Now()
 	err := r.script.Sleep(ctx, d)
+	span.End()
 	r.done.Times.BackoffMS += float64(r.script.Now().Sub(start)) / float64(time.Millisecond)
 	if err == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // ErrStopped is returned by [Aggregator.Put] when the aggregator has stopped.
@@ -32,6 +33,8 @@ type Options struct {
 	// is durable and before Put returns. It is called from one goroutine and
 	// holds up all writing. Nil means nobody listens.
 	Observe func(store.Stored)
+	// Metrics count what was stored. Nil measures nothing.
+	Metrics *telemetry.Metrics
 }
 
 // An Aggregator is the single writer of results. Many goroutines Put records,
@@ -42,6 +45,7 @@ type Aggregator struct {
 	batch   int
 	window  time.Duration
 	observe func(store.Stored)
+	metrics *telemetry.Metrics
 	puts    chan put
 	stopped chan struct{}
 }
@@ -63,6 +67,7 @@ func New(s Committer, o Options) *Aggregator {
 		batch:   cmp.Or(o.Batch, 200),
 		window:  cmp.Or(o.Window, 20*time.Millisecond),
 		observe: observe,
+		metrics: o.Metrics,
 		// Without a buffer no record can be accepted and then forgotten.
 		puts:    make(chan put),
 		stopped: make(chan struct{}),
@@ -172,6 +177,41 @@ func size(batch []put) int {
 	return n
 }
 
+// measure counts a record that was stored, once however often it comes.
+func (a *Aggregator) measure(ctx context.Context, r eval.Record, s store.Stored) {
+	if !s.New {
+		return
+	}
+	lane := telemetry.Trials
+	if s.Parent != "" {
+		lane = telemetry.Judging
+	}
+	a.metrics.Attempt(ctx, lane, s.Outcome)
+	if s.Outcome != eval.AttemptLost { // nobody knows when that ended
+		a.metrics.Lag(ctx, time.Since(r.Ended))
+	}
+	if s.Superseded {
+		a.metrics.Superseded(ctx)
+	}
+	if decided(s) {
+		a.metrics.Trials(ctx, s.Result.Verdict, s.Result.Reason, 1)
+	}
+}
+
+// decided says whether a trial has come to its verdict by a record: at once, or when a
+// judge has spoken for whom it waited. A grading that comes later decides nothing
+// anew. Trials that wait when their run ends are the scheduler's to count.
+func decided(s store.Stored) bool {
+	switch {
+	case !s.Final:
+		return false
+	case s.Parent == "":
+		return s.Judging == 0 || s.Result.Verdict != eval.Unjudged
+	default:
+		return s.Shown && s.Was == eval.Unjudged
+	}
+}
+
 // commit stores a batch, tells the observer and answers everyone who waits.
 func (a *Aggregator) commit(ctx context.Context, batch []put) error {
 	rs := make([]eval.Record, 0, size(batch))
@@ -182,7 +222,8 @@ func (a *Aggregator) commit(ctx context.Context, batch []put) error {
 	if err != nil {
 		err = fmt.Errorf("commit %d results: %w", len(rs), err)
 	} else {
-		for _, s := range stored {
+		for i, s := range stored {
+			a.measure(ctx, rs[i], s)
 			a.observe(s)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry/telemetrytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,8 +48,13 @@ func (m *memory) Commit(ctx context.Context, rs []eval.Record) ([]store.Stored, 
 		if m.durable == nil {
 			m.durable = map[string]bool{}
 		}
+		known := m.durable[r.UID]
 		m.durable[r.UID] = true
-		stored = append(stored, store.Stored{UID: r.UID, Run: r.Run, Ordinal: r.Ordinal, Final: true})
+		if known {
+			stored = append(stored, store.Stored{UID: r.UID, Run: r.Run, Ordinal: r.Ordinal, Outcome: r.Outcome})
+			continue
+		}
+		stored = append(stored, store.Stored{UID: r.UID, Run: r.Run, Ordinal: r.Ordinal, Outcome: r.Outcome, Final: true, New: true})
 	}
 	m.batches = append(m.batches, uids)
 	return stored, nil
@@ -310,4 +317,27 @@ func BenchmarkPut(b *testing.B) {
 	})
 	cancel()
 	<-ended
+}
+
+func TestRecordsAreMeasuredOnce(t *testing.T) {
+	metrics, meter := telemetrytest.NewMeter(t)
+	synctest.Test(t, func(t *testing.T) {
+		a := New(&memory{}, Options{Metrics: metrics})
+		stop := start(t, a)
+		done, lost := record(1), record(2)
+		done.Outcome, done.Ended = eval.AttemptDone, time.Now().Add(-3*time.Second)
+		lost.Outcome = eval.AttemptLost
+		for _, rs := range [][]eval.Record{{done, done}, {done}, {lost}} {
+			if err := a.Put(t.Context(), rs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop()
+	})
+	if got, want := meter.Series("evalfarm.attempts"), (map[string]float64{"lane=trials,outcome=done": 1, "lane=trials,outcome=lost": 1}); !maps.Equal(got, want) {
+		t.Errorf("attempts %v, want %v", got, want)
+	}
+	if got := meter.Total("evalfarm.store.lag"); got != 3 {
+		t.Errorf("a lag of %v s in all, want 3: nobody knows when the lost one ended", got)
+	}
 }

@@ -76,6 +76,7 @@ func (c *cell) add(r store.Row, repeat int) {
 	if res.Verdict != eval.Pass && c.worse(res.Verdict, r.Ordinal) {
 		c.failure = r.Ordinal
 		c.stats.Failure = failure(res, repeat)
+		c.stats.Failure.TraceID = r.TraceID
 		if c.stats.Kind == eval.KindAgent && res.Stop != eval.StopDone {
 			c.stats.Failure.Stop = res.Stop
 		}

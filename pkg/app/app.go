@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -70,10 +71,17 @@ type Config struct {
 	ContainerEngine string
 	// Targets that are told of runs that are done.
 	Targets []eval.Target
+	// Traces is where people see the traces of trials, for the targets.
+	Traces eval.TraceURL
 	// Version of this evalfarm.
 	Version string
 	// Tracer tells of what is carried out. Nil traces nothing.
 	Tracer *telemetry.Tracer
+	// Metrics measure what is carried out. Nil measures nothing.
+	Metrics *telemetry.Metrics
+	// MetricsHandler shows the metrics to who scrapes, where the health of the process
+	// is served. Nil shows none.
+	MetricsHandler http.Handler
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -185,7 +193,7 @@ func (c Config) sessions(farm, worker string) *client.Pool {
 	}
 	return client.NewPool(client.NewOpener(client.Options{
 		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: farm + "/" + worker, Logger: c.logger(),
-		Orphans: farm + "/", ContainerEngine: c.ContainerEngine,
+		Orphans: farm + "/", ContainerEngine: c.ContainerEngine, Metrics: c.Metrics,
 	}), 0)
 }
 

@@ -18,5 +18,5 @@ func (c Config) LocalSender(s store.Store) *notify.Sender {
 }
 
 func (c Config) sender(s store.Store, targets []eval.Target) *notify.Sender {
-	return notify.New(s, notify.Options{Targets: targets, Secret: c.Secret, Version: c.Version, Logger: c.logger()})
+	return notify.New(s, notify.Options{Targets: targets, Traces: c.Traces, Secret: c.Secret, Version: c.Version, Logger: c.logger()})
 }

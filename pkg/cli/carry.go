@@ -181,7 +181,7 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return fmt.Errorf("run %s: %w; continue: evalfarm %sresume %s", run.ID, err, c.again(), run.ID)
 	}
-	err = c.conclude(ctx, outputs, f.quiet, s, summary)
+	err = c.conclude(ctx, outputs, f.quiet, here{s, c}, summary)
 	c.tellLocal(ctx, conf, s, run.ID)
 	return err
 }
@@ -209,6 +209,7 @@ func cancelAtFail(ctx context.Context, s store.Store, run eval.Run, next func(st
 
 // conclude prints what a run came to and turns its verdict into an exit code.
 func (c *command) conclude(ctx context.Context, outputs []output, quiet bool, s reader, summary eval.Summary) error {
+	summary = summary.Linked(c.traces)
 	if !slices.ContainsFunc(outputs, func(o output) bool { return o.path == "-" }) {
 		show := report.Terminal
 		if quiet {

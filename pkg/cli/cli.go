@@ -82,6 +82,9 @@ type command struct {
 	warned bool
 	// serverURL is the address of the farm that the command uses; empty for the store.
 	serverURL string
+	// traces is where people see the traces of trials that this process reads from a
+	// store; of those that a farm's API shows, the farm says it.
+	traces eval.TraceURL
 	// restore gives the terminal back as it was, for an end in a hurry.
 	restore atomic.Pointer[func()]
 }
@@ -238,7 +241,7 @@ func (c *command) config() app.Config {
 	return app.Config{
 		Home: c.env.Home(), Store: path, Blobs: c.blobs, Environ: c.env.Environ, Self: c.env.Self,
 		Guard:   []string{c.env.Self, guardName},
-		Version: version(), Logger: c.logger(),
+		Version: version(), Logger: c.logger(), Traces: c.traces,
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 type desk interface {
 	reader
 	Status(ctx context.Context, run eval.Run) (runStatus, error)
+	// Summary is what a run came to, or how it stands.
+	Summary(ctx context.Context, run eval.Run) (eval.Summary, error)
 	// Cancel, Pause and Resume say where the run stands then.
 	Cancel(ctx context.Context, run eval.Run) (runStatus, error)
 	Pause(ctx context.Context, run eval.Run) (runStatus, error)
@@ -45,6 +47,33 @@ func (h here) Status(ctx context.Context, run eval.Run) (runStatus, error) {
 		out.Owner = &owner
 	}
 	return out, err
+}
+
+func (h here) Summary(ctx context.Context, run eval.Run) (eval.Summary, error) {
+	s, err := loadSummary(ctx, h, run)
+	return s.Linked(h.c.traces), err
+}
+
+// Result, EachResult and Attempts are the store's, with the addresses of traces.
+func (h here) Result(ctx context.Context, run string, ordinal int) (store.Row, error) {
+	row, err := h.Store.Result(ctx, run, ordinal)
+	row.TraceURL = h.c.traces.Of(row.TraceID)
+	return row, err
+}
+
+func (h here) EachResult(ctx context.Context, run string, fn func(store.Row) error) error {
+	return h.Store.EachResult(ctx, run, func(row store.Row) error {
+		row.TraceURL = h.c.traces.Of(row.TraceID)
+		return fn(row)
+	})
+}
+
+func (h here) Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error) {
+	as, err := h.Store.Attempts(ctx, run, ordinal)
+	for i := range as {
+		as[i].TraceURL = h.c.traces.Of(as[i].TraceID)
+	}
+	return as, err
 }
 
 // now is the status of a run that something was asked of.
@@ -121,6 +150,10 @@ type there struct{ *httpapi.Client }
 
 func (t there) Status(ctx context.Context, run eval.Run) (runStatus, error) {
 	return far(t.Client.Status(ctx, run.ID))
+}
+
+func (t there) Summary(ctx context.Context, run eval.Run) (eval.Summary, error) {
+	return t.Client.Summary(ctx, run.ID)
 }
 
 func (t there) Cancel(ctx context.Context, run eval.Run) (runStatus, error) {

@@ -163,6 +163,7 @@ func (w *watching) tell(ctx context.Context, s reader, e eval.Event) error {
 			return nil
 		}
 		done.Verdict, done.Reason, done.Message = row.Result.Verdict, row.Result.Reason, row.Result.Message
+		done.TraceURL = row.TraceURL
 	}
 	w.progress.Result(done)
 	return nil

@@ -76,8 +76,8 @@ type gateDocument struct {
 
 // gated is the summary of a run with what the gate says of it now: by a policy, if one
 // is given, and against another run.
-func (c *command) gated(ctx context.Context, s reader, run eval.Run, policy, baseline string) (eval.Summary, error) {
-	summary, err := loadSummary(ctx, s, run)
+func (c *command) gated(ctx context.Context, s desk, run eval.Run, policy, baseline string) (eval.Summary, error) {
+	summary, err := s.Summary(ctx, run)
 	if err != nil {
 		return summary, err
 	}

@@ -145,7 +145,7 @@ func (c *command) importFile(ctx context.Context, path string, f importing) erro
 		if err != nil {
 			return fmt.Errorf("%w; the same import goes on where it stopped", err)
 		}
-		err = c.conclude(ctx, outputs, f.quiet, s, summary)
+		err = c.conclude(ctx, outputs, f.quiet, here{s, c}, summary)
 		if _, failed := errors.AsType[*codeError](err); failed {
 			return nil // a failed run is imported all the same
 		}

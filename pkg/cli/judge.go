@@ -68,7 +68,7 @@ one counts.`,
 					}
 					if counts.Unjudged == 0 && !all {
 						fmt.Fprintf(c.env.Stderr, "nothing of %s is open; --all judges anew\n", run.ID)
-						return c.concludeStored(ctx, &f.showing, s, run)
+						return c.concludeStored(ctx, &f.showing, here{s, c}, run)
 					}
 				}
 				if err := c.tellInterrupted(ctx, s, run); err != nil {

@@ -53,7 +53,7 @@ func (c *command) askOracle(ctx context.Context, f *carrying, s store.Store, run
 	if err != nil {
 		return fmt.Errorf("score run %s by its oracle: %w", run.ID, err)
 	}
-	return c.conclude(ctx, outputs, f.quiet, s, summary)
+	return c.conclude(ctx, outputs, f.quiet, here{s, c}, summary)
 }
 
 // read reads the file, if it is the one whose hash the run knows.

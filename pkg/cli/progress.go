@@ -50,6 +50,8 @@ type Finished struct {
 	Reason  eval.Reason
 	// Message explains the reason. It may quote a server: it is hostile text.
 	Message string
+	// TraceURL is where people see the trace of the trial; empty if nowhere.
+	TraceURL string
 }
 
 // Status says where a run stands.

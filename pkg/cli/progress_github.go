@@ -15,7 +15,11 @@ const maxAnnotations = 10
 // beside the job. See "Workflow commands for GitHub Actions" in its docs.
 func annotation(f Finished) string {
 	title := fmt.Sprintf("%s: %s", f.Verdict, trialName(f.Case, f.Variant, f.Repeat))
-	return fmt.Sprintf("::error title=%s::%s", escapeProperty(title), escapeData(defuse(explain(f))))
+	text := explain(f)
+	if f.TraceURL != "" {
+		text += "\n" + address(f.TraceURL)
+	}
+	return fmt.Sprintf("::error title=%s::%s", escapeProperty(title), escapeData(defuse(text)))
 }
 
 // annotateRules shows the rules that failed beside the job, in one of GitHub Actions.

@@ -52,6 +52,9 @@ func (p *plainProgress) Result(f Finished) {
 	defer p.mu.Unlock()
 	word := p.paint.verdict(f.Verdict, fmt.Sprintf("%-8s", strings.ToUpper(string(f.Verdict))))
 	text := trialName(f.Case, f.Variant, f.Repeat) + "  " + explain(f)
+	if f.TraceURL != "" {
+		text += "  " + address(f.TraceURL)
+	}
 	p.line(word, text)
 	if p.annotate && p.notes < maxAnnotations {
 		p.notes++

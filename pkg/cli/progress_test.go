@@ -217,12 +217,31 @@ func TestAnnotations(t *testing.T) {
 			Finished{Case: "a", Variant: "default", Repeat: 1, Verdict: eval.Fail, Message: "100%\r\n::add-mask::x ##[error]y"},
 			"::error title=fail%3A a #1::100%25 ::add-mask::x ## [error]y",
 		},
+		{
+			"a trace",
+			Finished{Case: "a", Variant: "default", Repeat: 1, Verdict: eval.Fail, Message: "no", TraceURL: "https://h/t/4b?x=%2F"},
+			"::error title=fail%3A a #1::no%0Ahttps://h/t/4b?x=%252F",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := annotation(test.in); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// An address is never cut: it would lead nowhere.
+func TestPlainLinksToTraces(t *testing.T) {
+	var out bytes.Buffer
+	p, err := NewProgress("plain", ProgressEnv{Stderr: &out, Now: (&clock{}).Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := "https://h/" + strings.Repeat("a", 2*maxMessage)
+	p.Result(Finished{Case: "a", Repeat: 1, Verdict: eval.Fail, Message: "no", TraceURL: long})
+	if got, want := out.String(), "02:00:31  FAIL      a #1  no  "+long+"\n"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

@@ -103,6 +103,10 @@ func explain(f Finished) string {
 	}
 }
 
+// address is one that people open: harmless, and never cut, since it would lead
+// nowhere.
+func address(url string) string { return report.Line(url, len(url)) }
+
 // clean makes one harmless line of a text that somebody else wrote.
 func clean(s string) string {
 	if len(s) > 4*maxMessage {

@@ -78,7 +78,12 @@ func (t *ttyProgress) Result(f Finished) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	line := t.paint.verdict(f.Verdict, mark(f.Verdict)) + " " + trialName(f.Case, f.Variant, f.Repeat) + "  " + explain(f)
-	t.print(clip(line, int(t.width.Load())))
+	width := int(t.width.Load())
+	t.print(clip(line, width))
+	// A narrow terminal goes without: the report has it.
+	if link := "  " + address(f.TraceURL); f.TraceURL != "" && lipgloss.Width(link) <= width {
+		t.print(t.paint.dim.Render(link))
+	}
 }
 
 func (t *ttyProgress) Tick(s Status) {

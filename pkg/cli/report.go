@@ -25,7 +25,7 @@ func (c *command) report() *cobra.Command {
 				return err
 			}
 			return c.withDesk(cmd.Context(), args, func(s desk, run eval.Run) error {
-				summary, err := loadSummary(cmd.Context(), s, run)
+				summary, err := s.Summary(cmd.Context(), run)
 				if err != nil {
 					return err
 				}

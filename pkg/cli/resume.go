@@ -59,14 +59,14 @@ returns at once; --watch follows it to its end.`,
 }
 
 // concludeStored prints what a done run came to, with its code.
-func (c *command) concludeStored(ctx context.Context, f *showing, s reader, run eval.Run) error {
+func (c *command) concludeStored(ctx context.Context, f *showing, d desk, run eval.Run) error {
 	outputs, err := parseOutputs(f.outputs, f.json)
 	if err != nil {
 		return err
 	}
-	summary, err := loadSummary(ctx, s, run)
+	summary, err := d.Summary(ctx, run)
 	if err != nil {
 		return err
 	}
-	return c.conclude(ctx, outputs, f.quiet, s, summary)
+	return c.conclude(ctx, outputs, f.quiet, d, summary)
 }

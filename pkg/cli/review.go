@@ -114,7 +114,7 @@ func (r *reviewing) trial(ctx context.Context, where string, snap eval.Snapshot,
 	if err := blob.LoadJSON(ctx, r.store, ref.Blob, &kase); err != nil {
 		return err
 	}
-	row, err := r.store.Result(ctx, r.run.ID, d.Ordinal)
+	row, err := here{r.store, r.c}.Result(ctx, r.run.ID, d.Ordinal)
 	if err != nil {
 		return err
 	}

@@ -284,7 +284,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	worst := eval.ExitOK
 	var failed error
 	conclude := func(summary eval.Summary) {
-		err := c.conclude(ctx, outputs, f.quiet, s, summary)
+		err := c.conclude(ctx, outputs, f.quiet, here{s, c}, summary)
 		if coded, ok := errors.AsType[*codeError](err); ok {
 			worst = worse(worst, coded.code)
 		} else if err != nil {

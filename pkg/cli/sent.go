@@ -65,7 +65,7 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	if err := c.doubts(loaded, request.Selection); err != nil {
 		return eval.Run{}, err
 	}
-	request.Budget, request.Git = d.Budget, d.Git
+	request.Budget, request.Git, request.Traceparent = d.Budget, d.Git, d.Traceparent
 	if request.Waivers, err = c.approved(loaded, authorityThere(loaded)); err != nil {
 		return eval.Run{}, err
 	}
@@ -159,7 +159,7 @@ func (c *command) unpacked(d httpapi.Delivery) (*suite.Loaded, error) {
 
 // api says what the scheduler serves, and to whom.
 func (c *command) api(farm *farmfile.File, token string) (httpapi.Options, error) {
-	o := httpapi.Options{Token: token}
+	o := httpapi.Options{Token: token, Traces: c.traces}
 	if farm != nil {
 		for _, t := range farm.Tokens {
 			o.Tokens = append(o.Tokens, httpapi.Token{Name: t.Name, SHA256: t.SHA256, Scope: httpapi.Scope(t.Scope), Tenant: t.Tenant})

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/farmfile"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 )
@@ -106,6 +107,11 @@ func (c *command) settle(cmd *cobra.Command) error {
 		if err := flag.Value.Set(text); err != nil {
 			return usage(s.Name+": "+s.Meaning, "%s: %s", strings.TrimPrefix(all[0].Where, "$"), err)
 		}
+	}
+	if c.serverURL == "" {
+		_, traces, err := c.value("telemetry.trace_url")
+		c.traces = eval.TraceURL(traces.Text)
+		return err
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ raw messages between us and the server, one JSON document in a line.`,
 					if one {
 						return usage("evalfarm show RUN CASE REPEAT, or the summary: evalfarm report RUN --json", "--frames, --raw and --json want one trial")
 					}
-					summary, err := loadSummary(ctx, s, run)
+					summary, err := s.Summary(ctx, run)
 					if err != nil {
 						return err
 					}

@@ -56,6 +56,7 @@ func trace(ctx context.Context, s reader, c *eval.ArmComparison, of arms) error 
 		}
 		if cell.Step = compare.FirstStep(base, head, cell.Kind); cell.Step != nil {
 			cell.Step.BaseRepeat, cell.Step.HeadRepeat = a.Repeat, b.Repeat
+			cell.Step.BaseTraceURL, cell.Step.HeadTraceURL = a.Row.TraceURL, b.Row.TraceURL
 		}
 	}
 	return nil

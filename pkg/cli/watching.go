@@ -19,6 +19,7 @@ type watching struct {
 	progress Progress
 	snap     eval.Snapshot
 	run      string // that is watched
+	traces   eval.TraceURL
 	quit     chan struct{}
 	ticked   sync.WaitGroup
 	unhook   func() bool // from the end of the command's context
@@ -66,7 +67,7 @@ func (c *command) watchOver(ctx context.Context, f *showing, queue, note string,
 	if err != nil {
 		return nil, err
 	}
-	w := &watching{progress: p, quit: make(chan struct{}), total: run.Trials, running: map[string]RunningTrial{}, began: time.Now()}
+	w := &watching{progress: p, traces: c.traces, quit: make(chan struct{}), total: run.Trials, running: map[string]RunningTrial{}, began: time.Now()}
 	if err := blob.LoadJSON(ctx, s, run.Header, &w.snap); err != nil {
 		return nil, err
 	}
@@ -122,6 +123,7 @@ func (w *watching) stored(st store.Stored) {
 	w.progress.Result(Finished{
 		Case: w.snap.Cases[at.Case].ID, Variant: w.snap.Variants[at.Variant].ID, Repeat: repeat,
 		Verdict: st.Result.Verdict, Reason: st.Result.Reason, Message: st.Result.Message,
+		TraceURL: w.traces.Of(st.TraceID),
 	})
 }
 

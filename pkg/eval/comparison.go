@@ -161,6 +161,9 @@ type StepDifference struct {
 	// BaseRepeat and HeadRepeat are the trials.
 	BaseRepeat int `json:"base_repeat"`
 	HeadRepeat int `json:"head_repeat"`
+	// BaseTraceURL and HeadTraceURL are where people see their traces, if they have any.
+	BaseTraceURL string `json:"base_trace_url,omitempty"`
+	HeadTraceURL string `json:"head_trace_url,omitempty"`
 	// Turn and Call count from 1; Call is 0 if it is not about a call. Step is the id
 	// of a scripted step.
 	Turn int    `json:"turn"`

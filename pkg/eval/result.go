@@ -134,9 +134,11 @@ type Record struct {
 	// error result that stands if no further attempt is left.
 	Result Result `json:"result"`
 	// CostMicroUSD and Tokens are what the attempt took, whatever it came to.
-	CostMicroUSD int64  `json:"cost_microusd"`
-	Tokens       int64  `json:"tokens,omitempty"`
-	TraceID      string `json:"trace_id,omitempty"`
+	CostMicroUSD int64 `json:"cost_microusd"`
+	Tokens       int64 `json:"tokens,omitempty"`
+	// TraceID is the trace that has the spans of the attempt, in hex; empty if nobody
+	// kept them.
+	TraceID string `json:"trace_id,omitempty"`
 	// Blobs that the result refers to and that are small enough to travel with
 	// it; larger ones went to the blob store before.
 	Blobs   []Blob    `json:"blobs,omitempty"`

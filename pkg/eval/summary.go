@@ -367,6 +367,10 @@ type Failure struct {
 	Scores []Score `json:"scores,omitempty"`
 	// Stderr is the head of what the server wrote to stderr.
 	Stderr string `json:"stderr,omitempty"`
+	// TraceID of the trial; empty if it was not traced. TraceURL is where people see
+	// that trace: it is not kept with a summary, see [Summary.Linked].
+	TraceID  string `json:"trace_id,omitempty"`
+	TraceURL string `json:"trace_url,omitempty"`
 }
 
 // Percentiles of a set of numbers, by integer nearest rank, with 95 % intervals of

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -53,4 +54,21 @@ func (u TraceURL) Of(traceID string) string {
 
 func fill(template, traceID string) string {
 	return strings.ReplaceAll(template, TracePlaceholder, traceID)
+}
+
+// Linked is the summary with the addresses of its trials' traces. Without a template
+// it is the summary as it is.
+func (s Summary) Linked(u TraceURL) Summary {
+	if u == "" {
+		return s
+	}
+	s.Cells = slices.Clone(s.Cells)
+	for i, c := range s.Cells {
+		if c.Failure != nil {
+			f := *c.Failure
+			f.TraceURL = u.Of(f.TraceID)
+			s.Cells[i].Failure = &f
+		}
+	}
+	return s
 }

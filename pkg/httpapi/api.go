@@ -52,7 +52,9 @@ type Options struct {
 	// DayMicroUSD bounds what all runs of a day may spend, for those that are tried
 	// again. Zero is no bound.
 	DayMicroUSD int64
-	Logger      *slog.Logger
+	// Traces is where people see the traces of trials.
+	Traces eval.TraceURL
+	Logger *slog.Logger
 }
 
 // maxBlob bounds an uploaded blob, compressed.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,7 @@ func serve(t *testing.T, tokens ...httpapi.Token) *rig {
 	srv := httptest.NewServer(httpapi.New(httpapi.Options{
 		Farm:  httpblob.Farm{ID: s.ID(), Version: "1.2.3", Lease: 2 * time.Second},
 		Token: token, Tokens: tokens, Store: s, Create: r.create, Logger: slog.New(slog.DiscardHandler),
+		Traces: "https://jaeger.example/trace/{trace_id}",
 	}))
 	t.Cleanup(srv.Close)
 	r.url = srv.URL
@@ -118,6 +120,9 @@ func (r *rig) made(c *httpapi.Client, change ...func(*httpapi.Order)) eval.Run {
 }
 
 // finish gives the trials of a run results, and ends it.
+// traceIDs of trials that are traced.
+var traceIDs = map[eval.Verdict]string{eval.Fail: "4bf92f3577b34da6a3ce929d0e0e4736"}
+
 func (r *rig) finish(run eval.Run, verdicts ...eval.Verdict) {
 	r.t.Helper()
 	var marks []store.Mark
@@ -126,7 +131,7 @@ func (r *rig) finish(run eval.Run, verdicts ...eval.Verdict) {
 		marks = append(marks, store.Mark{Ordinal: i, Attempt: 1, Cursor: i + 1})
 		records = append(records, eval.Record{
 			UID: run.ID + string(rune('a'+i)), Run: run.ID, Ordinal: i, N: 1, Worker: "w1", Outcome: eval.AttemptDone,
-			Result: eval.Result{Verdict: v}, Started: time.Now().UTC(), Ended: time.Now().UTC(),
+			Result: eval.Result{Verdict: v}, TraceID: traceIDs[v], Started: time.Now().UTC(), Ended: time.Now().UTC(),
 		})
 	}
 	_, err := r.store.Dispatch(r.t.Context(), run.ID, marks)
@@ -289,6 +294,32 @@ func TestTrialsByThePage(t *testing.T) {
 	err := r.client(token).EachResult(t.Context(), run.ID, func(row store.Row) error { all = append(all, row.Ordinal); return nil })
 	if err != nil || len(all) != 2 {
 		t.Errorf("the client got %v (%v), want both", all, err)
+	}
+}
+
+// The farm says where the traces of trials are, wherever it tells of one that has a
+// trace.
+func TestLinksToTraces(t *testing.T) {
+	const want = "https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736"
+	r := serve(t)
+	c := r.client(token)
+	run := r.made(c)
+	r.finish(run, eval.Pass, eval.Fail)
+	for ordinal, want := range []string{"", want} {
+		row := must(c.Result(t.Context(), run.ID, ordinal))
+		as := must(c.Attempts(t.Context(), run.ID, ordinal))
+		if len(as) != 1 || row.TraceURL != want || as[0].TraceURL != want {
+			t.Errorf("trial %d: got %q and %+v, want %q", ordinal, row.TraceURL, as, want)
+		}
+	}
+	var got []string
+	for _, cell := range must(c.Summary(t.Context(), run.ID)).Cells {
+		if cell.Failure != nil {
+			got = append(got, cell.Failure.TraceURL)
+		}
+	}
+	if !slices.Contains(got, want) {
+		t.Errorf("got %q in the summary, want %q", got, want)
 	}
 }
 
@@ -484,6 +515,23 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	if runs, err := c.ListRuns(t.Context(), store.RunFilter{}); err != nil || len(runs) != 1 {
 		t.Errorf("there are %d runs (%v), want 1", len(runs), err)
+	}
+}
+
+// The trace context of who asks travels beside the order, and is no part of it.
+func TestCallerTravels(t *testing.T) {
+	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	r := serve(t)
+	c := r.client(token)
+	keyed := func(traceparent string) func(*httpapi.Order) {
+		return func(o *httpapi.Order) { o.Key, o.Traceparent = "nightly-1", traceparent }
+	}
+	first := r.made(c, keyed(caller))
+	if got := r.delivered.Traceparent; got != caller {
+		t.Errorf("got the caller %q, want %q", got, caller)
+	}
+	if again := r.made(c, keyed("none of them")); again.ID != first.ID || r.delivered.Traceparent != "" {
+		t.Errorf("got the run %s of the caller %q, want the same run, and no caller", again.ID, r.delivered.Traceparent)
 	}
 }
 

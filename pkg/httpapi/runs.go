@@ -135,11 +135,12 @@ func (a *api) gradings(w http.ResponseWriter, r *http.Request) {
 func (a *api) summary(w http.ResponseWriter, r *http.Request) {
 	a.of(w, r, func(ctx context.Context, run eval.Run) (any, error) {
 		if run.State != eval.RunDone {
-			return scheduler.Summarize(ctx, a.Store, run)
+			s, err := scheduler.Summarize(ctx, a.Store, run)
+			return s.Linked(a.Traces), err
 		}
 		var s eval.Summary
 		err := blob.LoadJSON(ctx, a.Store, run.Summary, &s)
-		return s, err
+		return s.Linked(a.Traces), err
 	})
 }
 
@@ -156,6 +157,9 @@ func (a *api) trials(w http.ResponseWriter, r *http.Request) {
 		rows, err := a.Store.Results(ctx, run.ID, from-1, size)
 		if err != nil {
 			return nil, err
+		}
+		for i := range rows {
+			rows[i].TraceURL = a.Traces.Of(rows[i].TraceID)
 		}
 		page := trialPage{Trials: rows}
 		if rows == nil {
@@ -177,6 +181,9 @@ func (a *api) attempts(w http.ResponseWriter, r *http.Request) {
 		as, err := a.Store.Attempts(ctx, run.ID, ordinal)
 		if as == nil {
 			as = []store.Attempt{}
+		}
+		for i := range as {
+			as[i].TraceURL = a.Traces.Of(as[i].TraceID)
 		}
 		return attemptList{as}, err
 	})

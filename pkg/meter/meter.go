@@ -13,6 +13,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // Options of a metered model. Only Purse is required.
@@ -29,6 +30,8 @@ type Options struct {
 	// Once makes one call and no other, whatever it comes to: of a model that has
 	// no bad moments.
 	Once bool
+	// Model as traces show it.
+	Model telemetry.Model
 	// Doing is told what the attempt does or waits for; nil is silent.
 	Doing func(eval.Activity)
 
@@ -97,7 +100,8 @@ type request struct {
 	// waited because the provider wants it or is away, limited by our own count,
 	// failed in calls that were made again.
 	waited, limited, failed time.Duration
-	last                    time.Duration // that the last call took
+	last                    time.Duration  // that the last call took
+	span                    telemetry.Span // of the last call
 }
 
 // told is a response with how long it took to come to its call.
@@ -145,8 +149,19 @@ func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (ll
 	r.o.Doing(eval.Activity{Doing: eval.DoingModel, On: string(r.o.Key)})
 	r.o.Purse.begin(r.o.Price != nil)
 	r.tries++
-	res, err := r.model.Generate(ctx, r.req)
+	asking, span := r.chat(ctx)
+	r.span = span
+	told := false
+	defer func() { // before the place is given back, which takes a while
+		if !told {
+			span.Fail("_OTHER", "the model panicked")
+		}
+		span.End()
+	}()
+	res, err := r.model.Generate(asking, r.req)
 	took, answered, report = r.took(res, err, bound), err == nil, r.report(res, err)
+	r.tell(ctx, res, err, took)
+	told = true
 	return res, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 const (
@@ -45,12 +46,14 @@ func (r *request) place(ctx context.Context) (permit, error) {
 	}
 	ask := limit.Ask{Permit: ulid.Make().String(), Input: r.about, Output: r.req.MaxOutput(), Rate: r.o.Rate}
 	var held pauses
+	var shown limiterWait
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	r.req.Waits(true)
 	defer r.req.Waits(false)
 	began := time.Now()
 	got, waited, err := r.o.Limiter.Acquire(waiting, r.o.Key, ask, patience, func(w limit.Wait) {
+		shown.told(ctx, r.o.Key, w)
 		r.o.Doing(eval.Activity{Doing: eval.DoingLimiter, On: string(r.o.Key), Why: string(w.Why), Until: w.Until, Before: w.Before})
 		if held.until(w) > left {
 			giveUp(&limit.LongError{Key: r.o.Key, Why: w.Why, Wait: time.Until(w.Until)})
@@ -59,6 +62,14 @@ func (r *request) place(ctx context.Context) (permit, error) {
 	r.waited += waited.Paused
 	r.limited += max(0, time.Since(began)-waited.Paused)
 	long, tooLong := errors.AsType[*limit.LongError](err)
+	switch {
+	case err == nil, ctx.Err() != nil:
+	case tooLong:
+		shown.tooLong(ctx, long, first)
+	default:
+		shown.span.Fail(string(llm.Farm), "no place at the farm's limiter")
+	}
+	shown.span.End()
 	switch {
 	case err == nil:
 		return got, nil
@@ -70,6 +81,33 @@ func (r *request) place(ctx context.Context) (permit, error) {
 		return nil, &llm.Error{Kind: llm.RateLimit, Wait: long.Wait, Message: "a call has waited for as long as it may", Err: err}
 	default:
 		return nil, &llm.Error{Kind: llm.Farm, Message: "no place at the farm's limiter", Err: err}
+	}
+}
+
+// A limiterWait is shown in a trace: a span for each thing in turn that keeps the
+// caller waiting, and none for a place at once.
+type limiterWait struct {
+	span telemetry.Span
+	why  limit.Why // empty before it waits
+}
+
+func (l *limiterWait) told(ctx context.Context, key limit.Key, w limit.Wait) {
+	if w.Why == l.why {
+		return
+	}
+	l.span.End()
+	l.span, l.why = telemetry.Wait(ctx, string(w.Why), string(key)), w.Why
+}
+
+// tooLong shows a wait that is not sat out: the trial is given back until it is over,
+// or fails.
+func (l *limiterWait) tooLong(ctx context.Context, e *limit.LongError, givenBack bool) {
+	l.told(ctx, e.Key, limit.Wait{Why: e.Why})
+	l.span.Asked(e.Wait, "limiter")
+	if givenBack {
+		l.span.GivenBack()
+	} else {
+		l.span.Fail(string(llm.RateLimit), e.Error())
 	}
 }
 
@@ -112,6 +150,10 @@ func (r *request) again(ctx context.Context, err error) error {
 		return &spent
 	}
 	if e.Wait > r.o.FirstWait && !r.o.Purse.Begun() {
+		span := telemetry.Wait(ctx, string(e.Kind), string(r.o.Key))
+		span.Asked(e.Wait, e.WaitFrom)
+		span.GivenBack()
+		span.End()
 		return &llm.Error{Kind: llm.Later, Wait: e.Wait, Err: err}
 	}
 	if e.Kind == llm.Network {
@@ -130,6 +172,11 @@ func (r *request) again(ctx context.Context, err error) error {
 	r.failed += r.last
 	r.req.Repeats(r.last)
 	r.o.Doing(eval.Activity{Doing: eval.DoingBackoff, On: string(r.o.Key), Why: string(e.Kind), Until: time.Now().Add(wait)})
+	span := telemetry.Wait(ctx, string(e.Kind), string(r.o.Key))
+	defer span.End()
+	if e.WaitFrom != "" {
+		span.Asked(e.Wait, e.WaitFrom)
+	}
 	return r.sleep(ctx, wait)
 }
 

@@ -18,7 +18,7 @@ import (
 // page is the HTML form of a message.
 const page = `<!doctype html><html><body>
 <h3>{{.Headline}}</h3>
-{{range .Groups}}<ul>{{range .}}<li>{{.}}</li>{{end}}</ul>
+{{range .Groups}}<ul>{{range .}}<li>{{.Text}}{{if .URL}} <a href="{{.URL}}">Open the trace</a>{{end}}</li>{{end}}</ul>
 {{end}}<p>{{.Footer}}{{if .URL}} <a href="{{.URL}}">Open the run</a>{{end}}</p>
 </body></html>
 `
@@ -63,15 +63,18 @@ func (s *Sender) letter(to eval.Email, m message) (*mail.Msg, error) {
 	// The same in every try, so that a mailbox can drop a duplicate.
 	letter.SetMessageIDWithValue(m.id + "@evalfarm")
 	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody answers it by a machine
-	groups := [][]string{m.rates(), m.Data.Reasons, m.failures()}
+	groups := m.points()
 	footer := m.Data.Run + ", " + m.length() + ", " + m.cost()
 
 	var text strings.Builder
 	text.WriteString(m.headline(maxText) + "\n")
 	for _, group := range groups {
 		text.WriteString("\n")
-		for _, line := range group {
-			text.WriteString("- " + line + "\n")
+		for _, p := range group {
+			text.WriteString("- " + p.Text + "\n")
+			if p.URL != "" {
+				text.WriteString("  " + p.URL + "\n")
+			}
 		}
 	}
 	text.WriteString("\n" + footer + "\n")
@@ -86,7 +89,7 @@ func (s *Sender) letter(to eval.Email, m message) (*mail.Msg, error) {
 	}
 	return letter, letter.AddAlternativeHTMLTemplate(parsed, struct {
 		Headline, Footer, URL string
-		Groups                [][]string
+		Groups                [][]point
 	}{m.headline(maxText), footer, m.Data.URL, groups})
 }
 

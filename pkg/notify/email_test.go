@@ -218,6 +218,7 @@ func TestEmail(t *testing.T) {
 - NO GATE: script: 1 of 4 failed
 
 - fail order/lost [big]: mismatch: status: want lost, got <b>shipped</b> & paid
+  https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736?a=1&b=|
 
 r-1, 1m20s, $1.23
 https://farm.example/r-1?a=1&b=2
@@ -225,7 +226,7 @@ https://farm.example/r-1?a=1&b=2
 			if diff := cmp.Diff(text, parts["text/plain"]); diff != "" {
 				t.Errorf("text differs (-want +got):\n%s", diff)
 			}
-			for _, want := range []string{"got &lt;b&gt;shipped&lt;/b&gt; &amp; paid</li>", `<a href="https://farm.example/r-1?a=1&amp;b=2">`} {
+			for _, want := range []string{`got &lt;b&gt;shipped&lt;/b&gt; &amp; paid <a href="https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736?a=1&amp;b=%7c">Open the trace</a></li>`, `<a href="https://farm.example/r-1?a=1&amp;b=2">`} {
 				if !strings.Contains(parts["text/html"], want) {
 					t.Errorf("got the page\n%s\nwant %s in it", parts["text/html"], want)
 				}
@@ -344,8 +345,9 @@ func TestHostileTextInMail(t *testing.T) {
 			harmless(t, line)
 		}
 		page := parts["text/html"]
-		// Five reasons, five failures and how many more there are, for one of each.
-		if got := strings.Count(page, "<li>") - strings.Count(page, "<"); strings.Count(page, "<li>") != 12 || got != tags-9 {
+		// Five reasons, five failures with their links and how many more there are, for
+		// one of each.
+		if got := strings.Count(page, "<li>") - strings.Count(page, "<"); strings.Count(page, "<li>") != 12 || got != tags-9-2*4 {
 			t.Errorf("%.80q: got other tags in\n%.2000s", s, page)
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	maxName   = 100
 	// maxLink is how long an address of a run may be: a cut one leads nowhere.
 	maxLink = 2000
+	// maxTrace is how long an address of a trace may be: there are maxListed of them.
+	maxTrace = 500
 )
 
 // The types of messages.
@@ -73,6 +75,8 @@ type cell struct {
 	Verdict eval.Verdict `json:"verdict"`
 	Reason  string       `json:"reason,omitempty"`
 	Message string       `json:"message,omitempty"`
+	// TraceURL is where people see the trace of the trial that the cell is explained by.
+	TraceURL string `json:"trace_url,omitempty"`
 }
 
 // tell makes the message of a run for a target.
@@ -101,6 +105,9 @@ func tell(id string, s eval.Summary, t eval.Target, secrets *redact.Redactor) me
 		}
 		if c.Variant != "default" {
 			one.Variant = text(c.Variant, maxName)
+		}
+		if len(c.Failure.TraceURL) <= maxTrace {
+			one.TraceURL = c.Failure.TraceURL
 		}
 		m.Data.Failures = append(m.Data.Failures, one)
 	}
@@ -195,19 +202,34 @@ func (m message) rates() []string {
 	return lines
 }
 
+// A point is a line of a message, and the address of what it tells of, if there is one.
+type point struct{ Text, URL string }
+
+// points are all that is told below the headline: the rates, the reasons and the
+// failures.
+func (m message) points() [][]point {
+	plain := func(lines []string) (ps []point) {
+		for _, l := range lines {
+			ps = append(ps, point{Text: l})
+		}
+		return ps
+	}
+	return [][]point{plain(m.rates()), plain(m.Data.Reasons), m.failures()}
+}
+
 // failures tells the first cells that did not pass, and how many more there are.
-func (m message) failures() []string {
-	var lines []string
+func (m message) failures() []point {
+	var lines []point
 	for _, c := range m.Data.Failures {
 		name := string(c.Verdict) + " " + c.Case
 		if c.Variant != "" {
 			name += " [" + c.Variant + "]"
 		}
 		parts := slices.DeleteFunc([]string{name, c.Reason, c.Message}, func(s string) bool { return s == "" })
-		lines = append(lines, strings.Join(parts, ": "))
+		lines = append(lines, point{strings.Join(parts, ": "), c.TraceURL})
 	}
 	if more := m.Data.FailedCells - len(m.Data.Failures); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
+		lines = append(lines, point{Text: fmt.Sprintf("and %d more", more)})
 	}
 	return lines
 }

@@ -89,7 +89,7 @@ func (r *rig) sender() *notify.Sender { return r.senderOver(r.store) }
 
 func (r *rig) senderOver(s notify.Store) *notify.Sender {
 	return notify.New(s, notify.Options{
-		Targets: r.targets, Version: "test", RootCAs: r.roots, Patience: r.patience,
+		Targets: r.targets, Traces: "https://jaeger.example/trace/{trace_id}?a=1&b=|", Version: "test", RootCAs: r.roots, Patience: r.patience,
 		Now: func() time.Time { return r.now },
 		Secret: func(name string) (string, error) {
 			if v, ok := r.secrets[name]; ok {
@@ -114,6 +114,7 @@ func summary(id string) eval.Summary {
 			{Case: "order/shipped", Variant: "default", Kind: eval.KindScript},
 			{Case: "order/lost", Variant: "big", Kind: eval.KindScript, Failure: &eval.Failure{
 				Repeat: 1, Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: "status: want lost, got <b>shipped</b> & paid",
+				TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
 			}},
 		},
 		Cost: eval.Cost{MicroUSD: &cost, KnownMicroUSD: cost}, Git: &eval.Git{Commit: commit},
@@ -296,7 +297,7 @@ func told(id, s string) eval.Summary {
 	for range 8 {
 		sum.Reasons = append(sum.Reasons, s)
 		sum.Cells = append(sum.Cells, eval.CellStats{Case: s, Variant: s, Failure: &eval.Failure{
-			Verdict: eval.Fail, Reason: eval.Reason(s), Message: s,
+			Verdict: eval.Fail, Reason: eval.Reason(s), Message: s, TraceID: summary(id).Cells[1].Failure.TraceID,
 		}})
 	}
 	return sum

@@ -68,6 +68,8 @@ type Options struct {
 	Secret func(name string) (string, error)
 	// Version of this evalfarm, which servers are told.
 	Version string
+	// Traces is where people see the traces of trials.
+	Traces eval.TraceURL
 	// Patience is how long one try may take. Zero means 15 s.
 	Patience time.Duration
 	// Now is the clock. Nil is that of the machine.
@@ -270,7 +272,7 @@ func (s *Sender) tellOf(ctx context.Context, run string, t eval.Target) error {
 		return &storeError{fmt.Errorf("tell %s of run %s: %w", t.Name, run, err)}
 	}
 	return s.send(ctx, t, func(t eval.Target, secrets *redact.Redactor) message {
-		return tell(s.id(run, t.Name), summary, t, secrets)
+		return tell(s.id(run, t.Name), summary.Linked(s.opts.Traces), t, secrets)
 	})
 }
 

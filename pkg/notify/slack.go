@@ -53,17 +53,25 @@ func slackOf(m message) slackMessage {
 	// mention.
 	text := strings.ReplaceAll(slackEscape(m.headline(maxText)), "@", "＠")
 	out := slackMessage{Text: text, Blocks: []slackBlock{{Type: "header", Text: &header}}}
-	for _, lines := range [][]string{m.rates(), m.Data.Reasons, m.failures()} {
-		for _, line := range lines {
-			out.Blocks = append(out.Blocks, section(line))
+	for _, group := range m.points() {
+		for _, p := range group {
+			out.Blocks = append(out.Blocks, section(p.Text))
+			if p.URL != "" {
+				out.Blocks = append(out.Blocks, slackBlock{Type: "context", Elements: []slackText{slackOpen(p.URL, "Open the trace")}})
+			}
 		}
 	}
 	footer := []slackText{plain(m.Data.Run + ", " + m.length() + ", " + m.cost())}
 	if m.Data.URL != "" {
-		footer = append(footer, slackText{Type: "mrkdwn", Text: "<" + slackLink(m.Data.URL) + "|Open the run>", Verbatim: true})
+		footer = append(footer, slackOpen(m.Data.URL, "Open the run"))
 	}
 	out.Blocks = append(out.Blocks, slackBlock{Type: "context", Elements: footer})
 	return out
+}
+
+// slackOpen is a link that says what it opens.
+func slackOpen(address, what string) slackText {
+	return slackText{Type: "mrkdwn", Text: "<" + slackLink(address) + "|" + what + ">", Verbatim: true}
 }
 
 // slackEscape escapes what Slack's format gives a meaning to: without < there is no

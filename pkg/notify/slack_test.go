@@ -27,6 +27,8 @@ func TestSlack(t *testing.T) {
 	    {"type": "section", "text": {"type": "plain_text", "text": "NO GATE: script: 1 of 4 failed"}},
 	    {"type": "section", "text": {"type": "plain_text", "text": "fail order/lost [big]: mismatch: status: want lost, got &lt;b&gt;shipped&lt;/b&gt; &amp; paid"}},
 	    {"type": "context", "elements": [
+	      {"type": "mrkdwn", "text": "<https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736?a=1&amp;b=%7C|Open the trace>", "verbatim": true}]},
+	    {"type": "context", "elements": [
 	      {"type": "plain_text", "text": "r-1, 1m20s, $1.23"},
 	      {"type": "mrkdwn", "text": "<https://farm.example/?run=r-1&amp;x=%7C1|Open the run>", "verbatim": true}]}
 	  ]}`
@@ -75,6 +77,9 @@ func TestHostileTextInSlack(t *testing.T) {
 		}
 		for _, one := range all {
 			harmless(t, one.Text)
+			if one == (text{"mrkdwn", "<https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736?a=1&amp;b=%7C|Open the trace>"}) {
+				continue // the farm's own
+			}
 			if one.Type != "plain_text" || strings.ContainsAny(one.Text, "<>") {
 				t.Errorf("%.80q: %s is not plain: %.200s", s, one.Type, one.Text)
 			}

@@ -56,7 +56,8 @@ func TestWebhook(t *testing.T) {
 	    "cost_microusd": 1230000, "duration_ms": 80000, "started": "2026-03-01T01:58:40Z", "finished": "2026-03-01T02:00:00Z",
 	    "reasons": ["NO GATE: script: 1 of 4 failed"],
 	    "failures": [{"case": "order/lost", "variant": "big", "verdict": "fail", "reason": "mismatch",
-	      "message": "status: want lost, got <b>shipped</b> & paid"}],
+	      "message": "status: want lost, got <b>shipped</b> & paid",
+	      "trace_url": "https://jaeger.example/trace/4bf92f3577b34da6a3ce929d0e0e4736?a=1&b=|"}],
 	    "failed_cells": 1, "commit": "0123456789abcdef0123456789abcdef01234567", "url": "https://farm.example/nightly-desk/runs/r-1"
 	  }}`
 	if diff := cmp.Diff(decode(t, []byte(want)), decode(t, bodies[0])); diff != "" {

@@ -26,12 +26,15 @@ func TrialJSON(w io.Writer, t Trial) error {
 	doc := struct {
 		eval.Trial
 		Verdict    eval.Verdict     `json:"verdict"`
+		TraceID    string           `json:"trace_id,omitempty"`
+		TraceURL   string           `json:"trace_url,omitempty"`
 		Result     *eval.Result     `json:"result"`
 		Attempts   int              `json:"attempts"`
 		Trajectory *eval.Trajectory `json:"trajectory"`
 	}{Trial: t.Trial, Verdict: t.verdict(), Attempts: len(t.Attempts), Trajectory: t.Trajectory}
 	if t.Row != nil {
 		doc.Result = &t.Row.Result
+		doc.TraceID, doc.TraceURL = t.Row.TraceID, t.Row.TraceURL
 	}
 	raw, err := encode(doc, "  ")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // A trialLine is one line of JSONL. Its keys are a public contract: every line
-// has all of them.
+// has all of them, but trace_url only if there is one.
 type trialLine struct {
 	Run               string            `json:"run"`
 	Suite             string            `json:"suite"`
@@ -42,6 +42,7 @@ type trialLine struct {
 	JudgeCostMicroUSD *int64            `json:"judge_cost_microusd"`
 	Worker            string            `json:"worker"`
 	TraceID           string            `json:"trace_id"`
+	TraceURL          string            `json:"trace_url,omitempty"`
 	Started           time.Time         `json:"started"`
 	Ended             time.Time         `json:"ended"`
 	Trajectory        string            `json:"trajectory"`
@@ -99,6 +100,7 @@ func JSONL(w io.Writer, d Document) error {
 			JudgeCostMicroUSD: res.JudgeCostMicroUSD,
 			Worker:            r.Worker,
 			TraceID:           r.TraceID,
+			TraceURL:          r.TraceURL,
 			Started:           r.Started,
 			Ended:             r.Ended,
 			Trajectory:        res.Trajectory,

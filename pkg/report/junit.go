@@ -200,6 +200,7 @@ func untolerated(suite string, c eval.CellStats) []junitCase {
 			if !shown && c.Failure != nil {
 				tc.Stderr = paragraph(c.Failure.Stderr)
 			}
+			tc.traced(c.Failure, tc.Failure)
 			shown = true
 		}
 		list = append(list, tc)
@@ -222,6 +223,7 @@ func cellCase(suite string, c eval.CellStats) junitCase {
 		problem.Message = clean(explain(c, *f))
 		problem.Text = details(c, *f)
 		tc.Stderr = paragraph(f.Stderr)
+		tc.traced(f, problem)
 	}
 	switch v {
 	case eval.Fail:
@@ -242,18 +244,32 @@ func newCase(suite string, c eval.CellStats, name string, ms float64) junitCase 
 		ms:    ms,
 	}
 	if c.Repeats > 1 {
-		tc.Properties = &junitProperties{[]junitProperty{
-			{"trials", strconv.Itoa(c.Counts.Total())},
-			{"pass_rate", clean(rate(c.Stats))},
-		}}
-		if c.Class != "" {
-			tc.Properties.List = append(tc.Properties.List, junitProperty{"class", clean(c.Class)})
-		}
-		if c.Bound != "" {
-			tc.Properties.List = append(tc.Properties.List, junitProperty{"bound", clean(c.Bound)})
-		}
+		tc.say("trials", strconv.Itoa(c.Counts.Total()))
+		tc.say("pass_rate", rate(c.Stats))
+		tc.say("class", c.Class)
+		tc.say("bound", c.Bound)
 	}
 	return tc
+}
+
+// say adds a property, if it has a value.
+func (tc *junitCase) say(name, value string) {
+	if value == "" {
+		return
+	}
+	if tc.Properties == nil {
+		tc.Properties = &junitProperties{}
+	}
+	tc.Properties.List = append(tc.Properties.List, junitProperty{name, clean(value)})
+}
+
+// traced says where people see the trace of the trial that explains a cell: to
+// programs, and in the text that CI systems show.
+func (tc *junitCase) traced(f *eval.Failure, in *junitProblem) {
+	if f != nil && f.TraceURL != "" {
+		tc.say("trace_url", f.TraceURL)
+		in.Text += "trace " + clean(f.TraceURL) + "\n"
+	}
 }
 
 // details is the text of a failure: what it says of itself, and what each check

@@ -178,6 +178,13 @@ func (p *page) value(indent int, label part, s string, limit int) {
 	}
 }
 
+// link writes a labelled address, if there is one, uncut: people open it.
+func (p *page) link(indent int, label, address string) {
+	if address != "" {
+		p.cut(indent+9+len(address), []part{p.indent(indent), styled(dim, label).pad(9), text(address)})
+	}
+}
+
 // words writes a labelled text that keeps its lines, at most limit of them.
 func (p *page) words(indent int, label part, s string, limit int) {
 	if p.o.Full {

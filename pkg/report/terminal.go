@@ -252,6 +252,9 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 	if c.Failure != nil && !repeated {
 		p.stderr(6, c.Failure.Stderr, stderrHead)
 	}
+	if c.Failure != nil {
+		p.link(6, "trace", c.Failure.TraceURL)
+	}
 	if all {
 		for _, warning := range c.Warnings {
 			p.entry(8, warning, p.indent(6), styled(yellow, "~ "))

@@ -28,6 +28,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 	r.run = run
 	r.mu.Unlock()
 	// Before anybody is told: who waits may end the process.
+	s.tellRun(ctx, r)
 	forgetting, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := r.queue.Forget(forgetting, r.run.ID); err != nil {
@@ -35,6 +36,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 		s.log.WarnContext(ctx, "forget run in the queue", "run", r.run.ID, "error", err)
 	}
 	r.summary = summary
+	s.count(ctx, r)
 	close(r.done)
 	return nil
 }

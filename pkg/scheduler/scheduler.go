@@ -29,6 +29,8 @@ type Store interface {
 	store.Runs
 	store.Trials
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
+	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
+	Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error)
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 	Day(ctx context.Context) (eval.Day, error)
 }
@@ -62,6 +64,8 @@ type Options struct {
 	Ended func(ctx context.Context, run eval.Run) ([]store.Notice, error)
 	// Tracer tells of runs, trials and dispatches. Nil traces nothing.
 	Tracer *telemetry.Tracer
+	// Metrics count runs, and trials that end with theirs. Nil measures nothing.
+	Metrics *telemetry.Metrics
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -86,9 +90,14 @@ type Scheduler struct {
 	wake     chan struct{}
 	turn     sync.Mutex // held while runs are moved
 	limits   limits     // turn guards it
+	noted    time.Time  // turn guards it
+	last     atomic.Pointer[noted]
 
-	mu   sync.Mutex // guards runs
+	mu   sync.Mutex // guards what follows
 	runs map[string]*running
+	// untold are records that settled trials of which traces are told in the next round;
+	// no more than were out.
+	untold []store.Stored
 }
 
 // A lane is a queue and the window of it that is kept full. Trials and judging
@@ -124,6 +133,8 @@ type running struct {
 	// order resolves ordinals; cells has what it said of those that are outstanding.
 	order *eval.Order
 	cells map[int]int
+	// places resolves ordinals for traces; nil if nobody traces.
+	places *places
 	// pools are what the models of each cell are counted by at the limiter; nil if no
 	// cell asks one that is limited.
 	pools [][]pool
@@ -215,6 +226,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			s.tellRest(last)
 			return nil
 		case <-s.wake:
 		case <-ticker.C:
@@ -236,6 +250,7 @@ func (s *Scheduler) Stored(st store.Stored) {
 	s.mu.Lock()
 	r := s.runs[st.Run]
 	s.mu.Unlock()
+	s.settled(r, st)
 	if r == nil {
 		return
 	}
@@ -324,6 +339,9 @@ func (s *Scheduler) take(ctx context.Context, id string, workersGone bool) (*run
 		return nil, err
 	}
 	r.order = eval.NewOrder(r.snapshot.Plan)
+	if s.opts.Tracer.On() {
+		r.places = newPlaces(r.snapshot)
+	}
 	r.reach = reach(run, r.snapshot.Plan, run.Cursor)
 	if run.Parent == "" {
 		r.pools = poolsOf(r.snapshot)

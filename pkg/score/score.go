@@ -7,6 +7,7 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/schema"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // A Subject is a trial that has ended.
@@ -88,12 +89,23 @@ func (x *exam) decide(ctx context.Context, c eval.Check) decision {
 	case c.NoSecrets != nil:
 		return x.noSensitiveData(*c.NoSecrets)
 	case c.Verify != nil:
-		return x.verify(ctx, *c.Verify)
+		return watched(ctx, "verify", c, func(ctx context.Context) decision { return x.verify(ctx, *c.Verify) })
 	case c.Scorer != nil:
-		return x.scorer(ctx, *c.Scorer)
+		return watched(ctx, "scorer", c, func(ctx context.Context) decision { return x.scorer(ctx, *c.Scorer) })
 	case c.Judge != nil:
 		return undecided(eval.ReasonAwaitingJudge, "no judge has spoken yet")
 	default:
 		return undecided(eval.ReasonScorerFailed, fmt.Sprintf("check %q asks for nothing", c.ID))
 	}
+}
+
+// watched shows in a trace how a check is decided that asks something of the world.
+func watched(ctx context.Context, kind string, c eval.Check, decide func(context.Context) decision) decision {
+	ctx, span := telemetry.Check(ctx, kind, c.ID)
+	defer span.End()
+	d := decide(ctx)
+	if d.undecided != "" {
+		span.Undecided(d.undecided, d.got)
+	}
+	return d
 }

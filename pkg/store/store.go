@@ -72,15 +72,19 @@ type Trial struct {
 type Row struct {
 	Ordinal int `json:"ordinal"`
 	// UID and N of the attempt that carries the result.
-	UID          string      `json:"uid"`
-	N            int         `json:"n"`
-	Worker       string      `json:"worker"`
-	CostMicroUSD int64       `json:"cost_microusd"`
-	Tokens       int64       `json:"tokens"`
-	TraceID      string      `json:"trace_id,omitempty"`
-	Started      time.Time   `json:"started"`
-	Ended        time.Time   `json:"ended"`
-	Result       eval.Result `json:"result"`
+	UID          string `json:"uid"`
+	N            int    `json:"n"`
+	Worker       string `json:"worker"`
+	CostMicroUSD int64  `json:"cost_microusd"`
+	Tokens       int64  `json:"tokens"`
+	// TraceID of the attempt or, where that was not traced, of what judged it.
+	TraceID string `json:"trace_id,omitempty"`
+	// TraceURL is where people see the trace. No store keeps it: who shows the row
+	// fills it in.
+	TraceURL string      `json:"trace_url,omitempty"`
+	Started  time.Time   `json:"started"`
+	Ended    time.Time   `json:"ended"`
+	Result   eval.Result `json:"result"`
 }
 
 // An Attempt is one try at a trial.
@@ -97,19 +101,28 @@ type Attempt struct {
 	CostMicroUSD int64               `json:"cost_microusd"`
 	Tokens       int64               `json:"tokens"`
 	TraceID      string              `json:"trace_id,omitempty"`
-	Started      time.Time           `json:"started"`
-	Ended        time.Time           `json:"ended"`
+	TraceURL     string              `json:"trace_url,omitempty"` // as that of a Row
+	// Sent is when it was dispatched, by the store's clock. Zero if that is not known:
+	// of an attempt whose record came after the next one had been dispatched.
+	Sent    time.Time `json:"-"`
+	Started time.Time `json:"started"`
+	Ended   time.Time `json:"ended"`
 	// Counts is true for the attempt whose result stands.
 	Counts bool `json:"counts"`
 }
 
 // A Stored says what became of a committed record.
 type Stored struct {
-	Run     string
-	Ordinal int
-	N       int
-	UID     string
-	Outcome eval.AttemptOutcome
+	Run          string
+	Ordinal      int
+	N            int
+	UID          string
+	Worker       string
+	Outcome      eval.AttemptOutcome
+	CostMicroUSD int64
+	// Sent is when the attempt was dispatched, by the store's clock; zero if that is not
+	// known, or the record was stored before. Started and Ended are what the worker says.
+	Sent, Started, Ended time.Time
 	// Final is true when the record's result now stands for its trial. It is
 	// false for a superseded attempt, for one that will be followed by another,
 	// and for a record that was stored before.
@@ -126,9 +139,13 @@ type Stored struct {
 	// Was is the verdict that the run showed of the trial until then, when Run is a
 	// grading.
 	Was eval.Verdict
+	// Shown is true when Run is a grading, and the one that its run shows.
+	Shown bool
 	// Judging is the number of the attempt with which the trial now waits for a
 	// judge in the run's grading; 0 if it does not.
 	Judging int
+	// TraceID is that of the record.
+	TraceID string
 }
 
 // A RunFilter selects runs, newest first.

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -14,6 +15,9 @@ type Delivery struct {
 	Attempt
 	// Queue that it came from, UID that the worker minted for it, Worker that has it.
 	Queue, UID, Worker string
+	// Redact takes the secrets that the attempt has so far out of a text. Several
+	// goroutines may ask it. Nil takes out nothing.
+	Redact func(string) string
 }
 
 // Process begins the span of a delivery below its dispatch, of which the context
@@ -35,8 +39,9 @@ func (t *Tracer) Process(ctx context.Context, d Delivery) (context.Context, Span
 		before := trace.SpanContextFromContext(ctx).WithSpanID(sendSpan(d.Run, d.Ordinal, d.N-1))
 		o = append(o, trace.WithLinks(trace.Link{SpanContext: before}))
 	}
-	ctx, span := t.tracer.Start(context.WithValue(ctx, contentKey{}, t.content), "process "+d.Queue, o...)
-	return ctx, Span{span, t.content}
+	show := showing{t.content, d.Redact}
+	ctx, span := t.tracer.Start(context.WithValue(ctx, showingKey{}, &show), "process "+d.Queue, o...)
+	return ctx, Span{span, show}
 }
 
 // trialID names a trial in attributes and logs.
@@ -44,15 +49,19 @@ func trialID(run string, ordinal int) string { return fmt.Sprintf("%s:%d", run, 
 
 // Of tells whose trial a delivery turned out to be.
 func (s Span) Of(t eval.Trial) {
+	if s.span == nil {
+		return
+	}
 	s.set(TrialID.String(trialID(t.Run, t.Ordinal)), Case.String(t.Case.ID), Variant.String(t.Variant.ID), Repeat.Int(t.Repeat))
 }
 
 // Processed ends the span of a delivery with its record. What is below it is kept
 // when the attempt did not pass, or was slow, whoever sampled it; redact takes the
-// secrets out of all of it before anybody sees it.
-func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
+// secrets out of all of it before anybody sees it. The answer is the id of the trace,
+// or "" if nothing is kept.
+func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) (traceID string) {
 	if s.span == nil {
-		return
+		return ""
 	}
 	s.set(Outcome.String(string(r.Outcome)), Verdict.String(string(r.Result.Verdict)))
 	if r.Result.Reason != "" {
@@ -62,10 +71,18 @@ func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) {
 		s.set(CostUSD.Float64(float64(r.CostMicroUSD) / 1e6))
 	}
 	if r.Result.Verdict == eval.Error {
-		s.Fail(string(r.Result.Reason), r.Result.Message)
+		s.complain(string(r.Result.Reason), r.Result.Message)
 	}
-	t.end(s, Settlement{Keep: t.telling(r), Redact: redact})
+	keep, sc := t.telling(r), s.span.SpanContext()
+	t.end(s, Settlement{Keep: keep, Redact: redact})
+	if !keep && !sc.IsSampled() {
+		return ""
+	}
+	return sc.TraceID().String()
 }
+
+// givenBack is the outcome of what was no attempt, or of a wait that was none.
+const givenBack = "given_back"
 
 // Returned ends the span of a delivery that was no attempt: it was given back, and
 // why.
@@ -73,7 +90,7 @@ func (t *Tracer) Returned(s Span, why string, redact func(string) string) {
 	if s.span == nil {
 		return
 	}
-	s.set(Outcome.String("given_back"), WaitWhy.String(why))
+	s.set(Outcome.String(givenBack), WaitWhy.String(why))
 	t.end(s, Settlement{Redact: redact})
 }
 
@@ -87,8 +104,17 @@ func (t *Tracer) end(s Span, what Settlement) {
 // telling says whether an attempt is worth seeing though it was not sampled. The
 // scheduler decides the same of its own spans, by the same record.
 func (t *Tracer) telling(r eval.Record) bool {
-	v := r.Result.Verdict
-	waiting := v == eval.Unjudged && r.Result.Reason == eval.ReasonAwaitingJudge
-	slow := t.slow > 0 && r.Result.Times.TotalMS >= float64(t.slow.Milliseconds())
-	return v != eval.Pass && !waiting || r.Outcome != eval.AttemptDone || r.N > 1 || slow
+	return tellingResult(r.Result) || r.Outcome != eval.AttemptDone || r.N > 1 || t.slowly(r.Result.Times.TotalMS)
 }
+
+// tellingResult says it of a result: that it did not pass, or that a check of it failed,
+// as that of a judge does whose own work is well done. What waits for a judge says
+// nothing yet.
+func tellingResult(r eval.Result) bool {
+	waiting := r.Verdict == eval.Unjudged && r.Reason == eval.ReasonAwaitingJudge
+	failed := func(s eval.Score) bool { return !s.Pass && !s.Pending && !s.Warning }
+	return r.Verdict != eval.Pass && !waiting || slices.ContainsFunc(r.Scores, failed)
+}
+
+// slowly says whether an attempt took long enough to be kept for it.
+func (t *Tracer) slowly(ms float64) bool { return t.slow > 0 && ms >= float64(t.slow.Milliseconds()) }

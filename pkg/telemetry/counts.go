@@ -16,14 +16,19 @@ func (m *Metrics) Trials(ctx context.Context, v eval.Verdict, r eval.Reason, n i
 	}
 }
 
-// Attempt counts an attempt whose record was stored, and how long that took after
-// its end by two clocks.
-func (m *Metrics) Attempt(ctx context.Context, lane Lane, o eval.AttemptOutcome, lag time.Duration) {
-	if m == nil {
-		return
+// Attempt counts an attempt whose record was stored.
+func (m *Metrics) Attempt(ctx context.Context, l Lane, o eval.AttemptOutcome) {
+	if m != nil {
+		m.attempts.Add(ctx, 1, with(lane(l), label(labelOutcome, string(o))))
 	}
-	m.attempts.Add(ctx, 1, with(label(labelLane, string(lane)), label(labelOutcome, string(o))))
-	m.lag.Record(ctx, max(0, lag).Seconds())
+}
+
+// Lag measures from the end of an attempt until its record was stored, by two
+// clocks.
+func (m *Metrics) Lag(ctx context.Context, d time.Duration) {
+	if m != nil {
+		m.lag.Record(ctx, max(0, d).Seconds())
+	}
 }
 
 // Superseded counts a result that came when another one stood.
@@ -117,35 +122,30 @@ func (m *Metrics) Crash(ctx context.Context, server string) {
 	}
 }
 
-// A Request is one to a server.
-type Request struct {
-	Server, Method string
-	// Tool that it called, if any.
-	Tool string
-	// Error is one word of few; empty when it was answered.
-	Error string
-	Took  time.Duration
-}
-
-// Request measures a request to a server.
-func (m *Metrics) Request(ctx context.Context, r Request) {
+// Request measures a request to a server that was sent, and what came of it. Tool is
+// the one that it called, if any.
+func (m *Metrics) Request(ctx context.Context, server, method, tool string, o eval.Outcome) {
 	if m == nil {
 		return
 	}
-	about := []attribute.KeyValue{label(string(MCPMethod), r.Method), label(string(Server), r.Server)}
-	if r.Tool != "" {
-		about = append(about, label(string(ToolName), r.Tool))
+	about := []attribute.KeyValue{label(string(MCPMethod), method), label(string(Server), server)}
+	if tool != "" {
+		about = append(about, label(string(ToolName), tool))
 	}
-	if r.Error != "" {
-		about = append(about, label(string(ErrorType), r.Error))
+	switch o.Kind {
+	case eval.OutcomeOK:
+	case eval.OutcomeFailed:
+		about = append(about, label(string(ErrorType), string(o.Reason)))
+	case eval.OutcomeToolError, eval.OutcomeProtocolError, eval.OutcomeCancelled: // whatever code a server made up
+		about = append(about, label(string(ErrorType), string(o.Kind)))
 	}
-	m.mcpCall.Record(ctx, r.Took.Seconds(), with(about...))
+	m.mcpCall.Record(ctx, o.LatencyMS/1000, with(about...))
 }
 
 // QueueWait measures from the dispatch of an attempt to its beginning.
-func (m *Metrics) QueueWait(ctx context.Context, lane Lane, d time.Duration) {
+func (m *Metrics) QueueWait(ctx context.Context, l Lane, d time.Duration) {
 	if m != nil {
-		m.queueWait.Record(ctx, max(0, d).Seconds(), with(label(labelLane, string(lane))))
+		m.queueWait.Record(ctx, max(0, d).Seconds(), with(lane(l)))
 	}
 }
 
@@ -157,8 +157,8 @@ func (m *Metrics) Took(ctx context.Context, kind string, d time.Duration) {
 }
 
 // Committed measures how long it took to hand a record on.
-func (m *Metrics) Committed(ctx context.Context, lane Lane, d time.Duration) {
+func (m *Metrics) Committed(ctx context.Context, l Lane, d time.Duration) {
 	if m != nil {
-		m.commit.Record(ctx, d.Seconds(), with(label(labelLane, string(lane))))
+		m.commit.Record(ctx, d.Seconds(), with(lane(l)))
 	}
 }

@@ -3,10 +3,11 @@ package telemetry
 import "go.opentelemetry.io/otel/attribute"
 
 // SchemaURL of the conventions that the names below are from: GenAI and MCP live in a
-// repository of their own since 2026 and are in development, so their names are kept
-// here and not taken from a package. Where a name changed after semantic conventions
-// 1.41, it is the new one.
-const SchemaURL = "https://opentelemetry.io/schemas/gen-ai-dev/1.0.0-dev"
+// repository of their own since 2026 (open-telemetry/semantic-conventions-genai) and are
+// in development, so their names are kept here and not taken from a package. Where a
+// name changed after semantic conventions 1.41, it is the new one. The URL is that of
+// the registry's manifest; it names a version, and nothing is served there.
+const SchemaURL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"
 
 // Ours.
 const (
@@ -27,11 +28,31 @@ const (
 	CostUSD   = attribute.Key("evalfarm.cost.usd")
 	WaitFor   = attribute.Key("evalfarm.wait.for") // the key of the limiter
 	WaitWhy   = attribute.Key("evalfarm.wait.why")
+	WaitAsked = attribute.Key("evalfarm.wait.asked") // seconds that a provider asked for
+	WaitFrom  = attribute.Key("evalfarm.wait.from")  // where it said so
 	Server    = attribute.Key("evalfarm.server")
+	// ServerName and ServerVersion are what a server says of itself.
+	ServerName    = attribute.Key("evalfarm.server.name")
+	ServerVersion = attribute.Key("evalfarm.server.version")
+	// Session says how a trial came to its session; see Joined.
+	Session   = attribute.Key("evalfarm.session")
+	Stop      = attribute.Key("evalfarm.stop")
+	Turns     = attribute.Key("evalfarm.turns")
+	Calls     = attribute.Key("evalfarm.tool_calls")
+	CheckID   = attribute.Key("evalfarm.check")
+	ChecksN   = attribute.Key("evalfarm.checks")
+	Votes     = attribute.Key("evalfarm.votes")
 	Role      = attribute.Key("evalfarm.model.role") // agent, user or judge
 	Turn      = attribute.Key("evalfarm.turn")
+	Vote      = attribute.Key("evalfarm.judge.vote")     // of a judge; a pairwise one has two orders
+	Replayed  = attribute.Key("evalfarm.model.replayed") // from a cassette
+	ErrorCode = attribute.Key("evalfarm.error.code")     // the provider's own
 	// SpansDropped counts those of a delivery that were too many.
 	SpansDropped = attribute.Key("evalfarm.spans.dropped")
+	// Attempts counts those at a trial, without judging.
+	Attempts = attribute.Key("evalfarm.trial.attempts")
+	// AttemptAfter is the outcome of the attempt before, which this one answers.
+	AttemptAfter = attribute.Key("evalfarm.attempt.after")
 )
 
 // Of the conventions for messaging, errors and networks, which are stable or close to.
@@ -59,6 +80,7 @@ const (
 	RequestTemperature    = attribute.Key("gen_ai.request.temperature")
 	RequestTopP           = attribute.Key("gen_ai.request.top_p")
 	RequestSeed           = attribute.Key("gen_ai.request.seed")
+	RequestReasoning      = attribute.Key("gen_ai.request.reasoning.level")
 	ResponseID            = attribute.Key("gen_ai.response.id")
 	ResponseModel         = attribute.Key("gen_ai.response.model")
 	FinishReasons         = attribute.Key("gen_ai.response.finish_reasons")

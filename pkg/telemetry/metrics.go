@@ -150,15 +150,15 @@ func (b *builder) level(name string) metric.Float64ObservableGauge {
 	return g
 }
 
-// longest label, in bytes: names of suites, models and servers are as long as
+// longestLabel that a metric has, in bytes: names of suites, models and servers are as long as
 // somebody writes them.
-const longest = 100
+const longestLabel = 100
 
 // label makes a label of a text from outside: short, and text. Two long ones that
 // begin alike are counted together.
 func label(key, value string) attribute.KeyValue {
-	if len(value) > longest {
-		cut := longest
+	if len(value) > longestLabel {
+		cut := longestLabel
 		for cut > 0 && !utf8.RuneStart(value[cut]) {
 			cut--
 		}

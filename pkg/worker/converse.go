@@ -10,6 +10,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/score"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // converse carries out an agent case: a session with each of its servers, the
@@ -36,7 +37,10 @@ func (w *Worker) converse(ctx context.Context, at *place, r *eval.Record) (later
 		*r = notStarted(*r, err, at.redactor())
 		return 0
 	}
-	done := loop.Run(ctx, task)
+	working, span := telemetry.InvokeAgent(ctx, at.agent(), at.t)
+	done := loop.Run(working, task)
+	ended := time.Now()
+	defer func() { span.Worked(told(done), ended) }() // with what follows
 	if done.Later > 0 {
 		return done.Later
 	}
@@ -173,12 +177,18 @@ func (w *Worker) score(ctx context.Context, at *place, task agent.Task, done *ag
 		Case: at.c, Trial: at.t, Trajectory: done.Trajectory, Counts: done.Counts, Usage: done.Usage,
 		CostMicroUSD: at.purse.Cost(), Stop: done.Stop, Elapsed: done.Elapsed,
 	}
+	ctx, span := telemetry.Checks(ctx, len(at.c.Checks))
+	defer span.End()
 	checks, err := fillAll(at)
 	if err != nil {
 		done.Verdict, done.Reason, done.Message = eval.Error, eval.ReasonScorerFailed, err.Error()
+		span.Undecided(done.Reason, done.Message)
 		return
 	}
 	done.Scores = score.Checks(ctx, checks, subject, options)
+	if i := slices.IndexFunc(done.Scores, func(s eval.Score) bool { return s.Reason.Infra() }); i >= 0 {
+		span.Undecided(done.Scores[i].Reason, done.Scores[i].Message)
+	}
 	verdict, reason, message := eval.Fold(done.Scores, at.c.Threshold)
 	at.broken = broken(task, done.Trajectory)
 	excused := eval.Result{Verdict: verdict, Reason: reason, Message: message, Broken: at.broken}.Excused()

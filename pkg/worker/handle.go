@@ -43,13 +43,13 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	t := &active{claim: claim, cancel: cancel, at: &place{purse: meter.NewPurse(eval.Amount{})}}
 	w.begin(t)
 	defer w.end(t)
-	work, span := w.opts.Tracer.Process(work, w.delivery(claim))
+	work, span := w.opts.Tracer.Process(work, w.delivery(t))
 	record, later, err := w.attempt(work, t, span)
 
 	// What nobody counts is given back as if it had not been.
 	returns := func(why string) { w.opts.Tracer.Returned(span, why, t.at.redactor().String) }
 	commits := func(r eval.Record) error {
-		w.opts.Tracer.Processed(span, r, t.at.redactor().String)
+		r.TraceID = w.opts.Tracer.Processed(span, r, t.at.redactor().String)
 		return w.commit(ctx, claim, r)
 	}
 	spent := record.CostMicroUSD > 0 || claim.Job.Hold.Tokens > 0 && record.Tokens > 0
@@ -84,10 +84,12 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 }
 
 // delivery is what traces are told of a claim.
-func (w *Worker) delivery(c jobs.Claim) telemetry.Delivery {
+func (w *Worker) delivery(t *active) telemetry.Delivery {
+	c := t.claim
 	return telemetry.Delivery{
 		Attempt: telemetry.Attempt{Run: c.Job.Run, Ordinal: c.Job.Ordinal, N: c.Job.Attempt},
 		Queue:   w.opts.Queue, UID: c.UID, Worker: w.opts.ID,
+		Redact: func(text string) string { return t.at.redactor().String(text) },
 	}
 }
 
@@ -125,7 +127,7 @@ func (w *Worker) attempt(ctx context.Context, t *active, span telemetry.Span) (r
 	claim, started := t.claim, time.Now()
 	r := eval.Record{
 		UID: claim.UID, Run: claim.Job.Run, Ordinal: claim.Job.Ordinal, N: claim.Job.Attempt,
-		Worker: w.opts.ID, TraceID: telemetry.Current(ctx), Started: started.UTC(),
+		Worker: w.opts.ID, Started: started.UTC(),
 	}
 	later, err = w.carryOut(ctx, t, span, &r)
 	if err != nil {

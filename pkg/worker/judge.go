@@ -12,6 +12,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/score"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // judge carries out a trial of a grading: it asks judges about a stored
@@ -34,22 +35,13 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 	}
 	result := eval.Result{Verdict: eval.Pass, Stop: eval.StopDone}
 	for _, c := range checks {
-		filled, err := score.Fill(c, at.lookup)
-		if err != nil {
-			result.Verdict, result.Reason = eval.Unjudged, eval.ReasonNoJudge
-			result.Scores = append(result.Scores, eval.Score{Check: c.ID, Pending: true, Reason: eval.ReasonNoJudge, Message: err.Error()})
-			continue
-		}
-		ruling, err := w.rule(ctx, at, filled, tr)
+		ruling, err := w.rule(ctx, at, c, tr)
 		result.JudgeUsage = result.JudgeUsage.Add(ruling.Usage)
 		result.Times.JudgeMS += ruling.ModelMS
 		result.Times.BackoffMS += ruling.WaitedMS
 		result.Times.LimiterMS += ruling.LimiterMS
 		if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.Later {
 			return max(e.Wait, time.Second), nil
-		} else if ok && e.Kind == llm.CostLimit {
-			ruling.Score = eval.Score{Check: c.ID, Title: c.Title, Pending: true, Reason: eval.ReasonBudget, Message: e.Message}
-			err = nil
 		}
 		if err != nil {
 			*r = unruled(*r, err, at)
@@ -67,14 +59,53 @@ func (w *Worker) judge(ctx context.Context, at *place, subject string, r *eval.R
 	return 0, nil
 }
 
-// rule asks the judge of one check.
+// rule asks the judge of one check. A check that cannot be put to it, or that nobody
+// may pay for, stays open.
 func (w *Worker) rule(ctx context.Context, at *place, c eval.Check, tr eval.Trajectory) (judge.Ruling, error) {
-	model, of, refused := at.model(c.Judge.Model, true)
+	ctx, span := telemetry.Judge(ctx, c)
+	defer span.End()
+	ruling, err := w.ask(ctx, at, c, tr)
+	e, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case err == nil:
+	case ok && e.Kind == llm.CostLimit:
+		ruling.Score, err = eval.Score{Check: c.ID, Title: c.Title, Pending: true, Reason: eval.ReasonBudget, Message: e.Message}, nil
+	case ok && e.Kind == llm.Later:
+		return ruling, err
+	case ctx.Err() != nil:
+		span.Undecided(eval.ReasonCancelled, err.Error())
+		return ruling, err
+	default:
+		span.Undecided(reasonOf(err), err.Error())
+		return ruling, err
+	}
+	span.Scored([]eval.Score{ruling.Score})
+	return ruling, err
+}
+
+// ask puts one check to its judge.
+func (w *Worker) ask(ctx context.Context, at *place, c eval.Check, tr eval.Trajectory) (judge.Ruling, error) {
+	filled, err := score.Fill(c, at.lookup)
+	if err != nil {
+		return judge.Ruling{Score: eval.Score{Check: c.ID, Pending: true, Reason: eval.ReasonNoJudge, Message: err.Error()}}, nil
+	}
+	model, of, refused := at.model(filled.Judge.Model, true)
 	if refused != nil {
 		return judge.Ruling{}, refused
 	}
 	j := judge.Judge{Model: model, Sampling: at.seeded(of.Sampling)}
-	return j.Rule(ctx, c, at.identity(), tr)
+	return j.Rule(ctx, filled, at.identity(), tr)
+}
+
+// reasonOf says why a judge could not be asked or reached.
+func reasonOf(err error) eval.Reason {
+	if refused, ok := err.(*refusal); ok { //nolint:errorlint // ours, never wrapped
+		return refused.reason
+	}
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e.Reason()
+	}
+	return eval.ReasonModelUnavailable
 }
 
 // unruled is the record of a judge that could not be asked or reached.
@@ -82,10 +113,7 @@ func unruled(r eval.Record, err error, at *place) eval.Record {
 	if refused, ok := err.(*refusal); ok { //nolint:errorlint // ours, never wrapped
 		return refused.record(r)
 	}
-	reason := eval.ReasonModelUnavailable
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		reason = e.Reason()
-	}
+	reason := reasonOf(err)
 	r = failed(r, reason, at.redactor().String(fmt.Sprintf("the judge: %v", err)))
 	if reason.Permanent() {
 		r.Outcome = eval.AttemptDone

@@ -15,6 +15,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/limit"
 	"github.com/evalfarm/evalfarm/pkg/llm"
 	"github.com/evalfarm/evalfarm/pkg/meter"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // usualKey names the secret that holds a provider's key when a model names none.
@@ -37,6 +38,7 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 	if !ok {
 		return nil, m, &refusal{eval.ReasonFarm, fmt.Sprintf("the snapshot has no model %q", name)}
 	}
+	shown := telemetry.ModelOf(m)
 	s := secrets{lookup: at.w.opts.Secret, found: map[string]string{}}
 	if key := usualKey(m.Provider); m.APIKey == "" && m.BaseURL == "" && key != "" && !m.Replayed() {
 		m.APIKey = "${{ secrets." + key + " }}"
@@ -62,7 +64,7 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 		// A folder for each model: two may be asked the same.
 		m.Cassette = &eval.Cassette{Dir: path.Join(m.Cassette.Dir, name), Record: m.Cassette.Record}
 	}
-	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing}
+	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing, Model: shown}
 	if m.Replayed() || m.Provider == eval.ProviderScripted { // nobody counts those
 		o.Key = limit.Key(name)
 	}
@@ -113,6 +115,13 @@ func limitKey(m eval.Model) limit.Key {
 
 // agentModel names the model of the agent.
 func (at *place) agentModel() string { return cmp.Or(at.c.Model, at.t.Variant.Axes[eval.AxisModel]) }
+
+// agent is what traces are told of the model at work.
+func (at *place) agent() telemetry.Agent {
+	name := at.agentModel()
+	of := telemetry.ModelOf(at.p.snap.Models[name])
+	return telemetry.Agent{Name: name, Provider: of.Provider, Model: of.Name}
+}
 
 // settings of the agent: the axis points over the case.
 func (at *place) settings() eval.Agent {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/agent"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/catalog"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/redact"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 var _ agent.Tools = (*client.Attachment)(nil)
@@ -29,18 +31,18 @@ func (w *Worker) solve(ctx context.Context, at *place, r *eval.Record) {
 		return
 	}
 	at.doing(eval.Activity{Doing: eval.DoingTool, On: at.server()})
-	done := carry(ctx, at, att)
+	done, doubtful := carry(ctx, at, att)
 	var again []eval.Finding
-	if doubtful(att, done) && ctx.Err() == nil {
+	if doubtful {
 		// Whose doing it was cannot be told, so nobody is judged on it: the trial is
 		// repeated once, alone.
-		again = []eval.Finding{{Code: "repeated_alone", Detail: inDoubt(done), Count: 1, Session: true}}
+		again = []eval.Finding{{Code: "repeated_alone", Detail: doubt(done), Count: 1, Session: true}}
 		att.Detach()
-		if att, err = w.opts.Sessions.Fresh(ctx, set.spec); err != nil {
+		if att, err = w.fresh(ctx, set); err != nil {
 			*r = notStarted(*r, err, at.redactor())
 			return
 		}
-		done = carry(ctx, at, att)
+		done, _ = carry(ctx, at, att)
 	}
 	defer att.Detach()
 	done.Trajectory.Findings = append(done.Trajectory.Findings, again...)
@@ -48,29 +50,60 @@ func (w *Worker) solve(ctx context.Context, at *place, r *eval.Record) {
 	w.report(ctx, at, done, []*client.Attachment{att}, r)
 }
 
-// inDoubt says what happened on a shared session that nobody is judged on.
-func inDoubt(done agent.Done) string {
+// doubt says what happened on a shared session that nobody is judged on.
+func doubt(done agent.Done) string {
 	if done.Message == "" {
 		return "the server's session ended while several trials used it"
 	}
 	return "while several trials used the server's session: " + done.Message
 }
 
-// doubtful says whether what happened may be the doing of another trial on the
+// inDoubt says whether what happened may be the doing of another trial on the
 // same session: the session died, a call ran into its timeout, perhaps because
 // others had the server busy, or an answer came that was nobody's.
-func doubtful(att *client.Attachment, done agent.Done) bool {
+func inDoubt(att *client.Attachment, done agent.Done) bool {
 	blurred := func(r eval.Reason) bool { return r == eval.ReasonTimeout || r == eval.ReasonProtocolViolation }
 	return att.Shared() && (att.Session().Dead() || blurred(done.Reason) ||
 		slices.ContainsFunc(done.Scores, func(s eval.Score) bool { return blurred(s.Reason) }))
 }
 
+// open gives a trial a session with a server: one of its own, or its run's.
 func (w *Worker) open(ctx context.Context, t eval.Trial, set setting) (*client.Attachment, error) {
 	if set.isolation == eval.IsolationTrial {
-		return w.opts.Sessions.Fresh(ctx, set.spec)
+		return w.fresh(ctx, set)
 	}
 	set.spec.Attempt = "" // it is opened for all of the run
-	return w.opts.Sessions.Shared(ctx, t.Run, set.key(), set.spec)
+	return started(ctx, set, func(ctx context.Context) (*client.Attachment, error) {
+		return w.opts.Sessions.Shared(ctx, t.Run, set.key(), set.spec)
+	})
+}
+
+// fresh opens a session for a trial alone.
+func (w *Worker) fresh(ctx context.Context, set setting) (*client.Attachment, error) {
+	return started(ctx, set, func(ctx context.Context) (*client.Attachment, error) {
+		return w.opts.Sessions.Fresh(ctx, set.spec)
+	})
+}
+
+// started shows a start in a trace.
+func started(ctx context.Context, set setting, open func(context.Context) (*client.Attachment, error)) (*client.Attachment, error) {
+	ctx, span := telemetry.Start(ctx, set.spec.Name)
+	defer span.End()
+	if span.On() {
+		span.To(set.spec.Peer())
+	}
+	att, err := open(ctx)
+	switch start, ok := errors.AsType[*client.StartError](err); {
+	case ok:
+		span.Undecided(start.Reason, start.Detail)
+	case err != nil && ctx.Err() != nil:
+		span.Undecided(eval.ReasonCancelled, err.Error())
+	case err != nil:
+		span.Undecided(eval.ReasonFarm, err.Error())
+	case span.On():
+		span.To(att.Session().Peer())
+	}
+	return att, err
 }
 
 // notStarted turns the failure to open a session into a record.
@@ -89,12 +122,30 @@ func notStarted(r eval.Record, err error, secrets *redact.Redactor) eval.Record 
 	return r
 }
 
-// carry runs a case on a session.
-func carry(ctx context.Context, at *place, att *client.Attachment) agent.Done {
+// carry runs a case on a session, and says whether what happened may be the doing of
+// another trial.
+func carry(ctx context.Context, at *place, att *client.Attachment) (done agent.Done, doubtful bool) {
+	ctx, span := telemetry.Steps(ctx, at.c.Kind, at.t, at.server())
+	defer span.End()
 	if at.c.Kind == eval.KindCatalog {
-		return checkCatalog(ctx, at.c, att)
+		done = checkCatalog(ctx, at.c, att)
+	} else {
+		done = agent.Script{}.Run(ctx, at.c, at.lookup, att)
 	}
-	return agent.Script{}.Run(ctx, at.c, at.lookup, att)
+	if inDoubt(att, done) && ctx.Err() == nil {
+		span.Doubted()
+		return done, true
+	}
+	span.Worked(told(done), time.Now())
+	return done, false
+}
+
+// told is the part of a result that traces are told.
+func told(done agent.Done) eval.Result {
+	return eval.Result{
+		Verdict: done.Verdict, Reason: done.Reason, Message: done.Message, Stop: done.Stop,
+		Scores: done.Scores, Counts: done.Counts, Usage: done.Usage,
+	}
 }
 
 // errTimeLimit is the cause with which a catalog case's own time limit ends it.

@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // An Attachment is one trial's view of a session: its requests and the frames
@@ -104,7 +105,10 @@ func (a *Attachment) Call(ctx context.Context, tool string, arguments eval.JSON)
 	if arguments != nil && !json.Valid(arguments) {
 		return eval.Outcome{Kind: eval.OutcomeFailed, Reason: eval.ReasonFarm, Detail: "the arguments are no JSON: " + excerpt(string(arguments))}
 	}
-	return a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
+	ctx, span := telemetry.ToolCall(ctx, tool)
+	defer span.End()
+	span.With(arguments)
+	out := a.ask(ctx, span, func(ctx context.Context) error {
 		var req mcp.CallToolRequest
 		req.Params.Name = tool
 		if arguments != nil {
@@ -113,14 +117,32 @@ func (a *Attachment) Call(ctx context.Context, tool string, arguments eval.JSON)
 		_, err := a.s.client.CallTool(ctx, req)
 		return err
 	})
+	span.Gave(out.Result)
+	span.Brought(out)
+	a.measure(ctx, "tools/call", tool, out)
+	return out
 }
 
 // Read reads a resource by its exact URI.
 func (a *Attachment) Read(ctx context.Context, uri string) eval.Outcome {
-	return a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
+	ctx, span := telemetry.ResourceRead(ctx, uri)
+	defer span.End()
+	out := a.ask(ctx, span, func(ctx context.Context) error {
 		var req mcp.ReadResourceRequest
 		req.Params.URI = uri
 		_, err := a.s.client.ReadResource(ctx, req)
 		return err
 	})
+	span.Gave(out.Result)
+	span.Brought(out)
+	a.measure(ctx, "resources/read", "", out)
+	return out
+}
+
+// ask makes one request, of which a span tells whom it goes to.
+func (a *Attachment) ask(ctx context.Context, span telemetry.Span, send func(context.Context) error) eval.Outcome {
+	if span.On() {
+		span.To(a.s.peer())
+	}
+	return a.s.do(ctx, a, a.s.callTimeout(), send)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // A carrier is a transport under mcp-go's client that connects its requests with
@@ -84,6 +85,9 @@ func (c *carrier) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 	m, _ := wire.Parse(raw)
 	m.Sent = true
 	c.s.depart(f, m.ID)
+	if f.att != nil { // the handshake is a part of the start
+		telemetry.Sent(ctx, m.ID)
+	}
 	defer c.s.land(f, m.ID)
 	if c.s.deaf {
 		c.s.hear(ctx, m)

@@ -7,6 +7,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // listPages bounds the pages of one listing. The largest public servers have a
@@ -68,15 +69,7 @@ func (a *Attachment) list(ctx context.Context) ([]eval.JSON, eval.Outcome) {
 	size := 0
 	seen := map[string]bool{"": true}
 	for {
-		out := a.s.do(ctx, a, a.s.callTimeout(), func(ctx context.Context) error {
-			var req mcp.ListToolsRequest
-			req.Params.Cursor = mcp.Cursor(cursor)
-			_, err := a.s.client.ListToolsByPage(ctx, req)
-			return err
-		})
-		if out.Kind == eval.OutcomeToolError {
-			out.Kind = eval.OutcomeOK // isError means nothing here
-		}
+		out := a.page(ctx, cursor)
 		if out.Kind != eval.OutcomeOK {
 			return pages, out
 		}
@@ -105,6 +98,24 @@ func (a *Attachment) list(ctx context.Context) ([]eval.JSON, eval.Outcome) {
 		}
 		seen[cursor] = true
 	}
+}
+
+// page asks for one page.
+func (a *Attachment) page(ctx context.Context, cursor string) eval.Outcome {
+	ctx, span := telemetry.ToolList(ctx)
+	defer span.End()
+	out := a.ask(ctx, span, func(ctx context.Context) error {
+		var req mcp.ListToolsRequest
+		req.Params.Cursor = mcp.Cursor(cursor)
+		_, err := a.s.client.ListToolsByPage(ctx, req)
+		return err
+	})
+	if out.Kind == eval.OutcomeToolError {
+		out.Kind = eval.OutcomeOK // isError means nothing here
+	}
+	span.Brought(out)
+	a.measure(ctx, "tools/list", "", out)
+	return out
 }
 
 func (s *Session) changeCount() int {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // DefaultIdleTime is how long a pool keeps a session that no trial uses.
@@ -38,6 +40,16 @@ type pooled struct {
 	retired   bool // to be closed when the last user leaves
 }
 
+// opened says whether nobody has to wait for the session any more.
+func (e *pooled) opened() bool {
+	select {
+	case <-e.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 // NewPool makes a pool. An idle time of zero means DefaultIdleTime.
 func NewPool(o *Opener, idleTime time.Duration) *Pool {
 	return &Pool{opener: o, idleTime: cmp.Or(idleTime, DefaultIdleTime), shared: map[poolKey]*pooled{}}
@@ -46,6 +58,7 @@ func NewPool(o *Opener, idleTime time.Duration) *Pool {
 // Fresh opens a session for one trial alone; Detach closes it. The error is that
 // of Opener.Open.
 func (p *Pool) Fresh(ctx context.Context, spec Spec) (*Attachment, error) {
+	telemetry.Comes(ctx, telemetry.Own)
 	s, err := p.opener.Open(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -94,13 +107,18 @@ func (p *Pool) enter(ctx context.Context, k poolKey, spec Spec) (*pooled, error)
 	if p.closed {
 		return nil, fmt.Errorf("open server %s: the pool is closed", spec.Name)
 	}
-	e := p.shared[k]
-	if e == nil {
+	e, how := p.shared[k], telemetry.Waited
+	switch {
+	case e == nil:
+		how = telemetry.Began
 		e = &pooled{ready: make(chan struct{})}
 		p.shared[k] = e
 		// The start is not the first caller's alone: it does not end with it.
 		p.work.Go(func() { p.start(context.WithoutCancel(ctx), k, e, spec) })
+	case e.opened():
+		how = telemetry.Joined
 	}
+	telemetry.Comes(ctx, how)
 	e.users++
 	return e, nil
 }
@@ -128,9 +146,7 @@ func (p *Pool) leave(k poolKey, e *pooled) {
 	if e.users > 0 {
 		return
 	}
-	select {
-	case <-e.ready:
-	default:
+	if !e.opened() {
 		return // start will see to it
 	}
 	if e.err == nil && e.s.Dead() {
@@ -180,12 +196,8 @@ func (p *Pool) each(fits func(poolKey, *pooled) bool) {
 			continue
 		}
 		p.retireLocked(k, e)
-		select {
-		case <-e.ready:
-			if e.users == 0 {
-				p.bury(e)
-			}
-		default: // start will see to it
+		if e.opened() && e.users == 0 { // else start will see to it, or who leaves last
+			p.bury(e)
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (p profile) options(protocol, dir string) []client.ClientOption {
 	opts := []client.ClientOption{
 		client.WithProtocolVersion(protocol),
 		client.WithClientCapabilities(p.capabilities),
+		client.WithMetaPropagator(metaPropagator{}),
 	}
 	if p.roots {
 		opts = append(opts, client.WithRootsHandler(rootsAnswer{dir}))

@@ -132,12 +132,15 @@ type limits struct {
 
 // commit stores one record and says what became of it.
 func (c *committer) commit(ctx context.Context, r vetted) (store.Stored, error) {
-	stored := store.Stored{Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Outcome: r.Outcome, Result: r.Result}
+	stored := store.Stored{
+		Run: r.Run, Ordinal: r.Ordinal, N: r.N, UID: r.UID, Worker: r.Worker, Outcome: r.Outcome, Result: r.Result,
+		CostMicroUSD: r.CostMicroUSD, Started: r.Started, Ended: r.Ended, TraceID: r.TraceID,
+	}
 	lim, err := c.limitsOf(ctx, r.Run)
 	if lim == nil || err != nil {
 		return stored, err
 	}
-	if stored.Parent = lim.parent; lim.parent != "" {
+	if stored.Parent, stored.Shown = lim.parent, lim.shown; lim.parent != "" {
 		if stored.Result, stored.Was, err = c.fold(ctx, &r.Record, lim); err != nil {
 			return stored, err
 		}
@@ -158,13 +161,14 @@ func (c *committer) attempt(ctx context.Context, r vetted, lim *limits, stored *
 	}
 	stored.New = true
 	err = c.tx.later(ctx, `
-		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, started, ended)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		INSERT INTO attempts (uid, run, ordinal, n, worker, outcome, verdict, reason, message, cost, tokens, trace_id, sent, started, ended)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.UID, r.Run, r.Ordinal, r.N, r.Worker, r.Outcome, stored.Result.Verdict, r.Result.Reason, Bytes(r.Result.Message),
-		r.CostMicroUSD, r.Tokens, r.TraceID, micros(r.Started), micros(r.Ended))
+		r.CostMicroUSD, r.Tokens, r.TraceID, before.sentOf(r.N), micros(r.Started), micros(r.Ended))
 	if err != nil {
 		return err
 	}
+	stored.Sent = moment(before.sentOf(r.N))
 	if lim.imported {
 		c.books.spendElsewhere(r.Record)
 	} else if err := c.books.spend(ctx, r.Record, r.word, before.charge); err != nil {
@@ -186,8 +190,18 @@ type past struct {
 	known bool
 	// trial is empty if the store does not have it: it was put back to an older state.
 	trial store.Trial
+	// sent is when the trial's current attempt was dispatched, in microseconds.
+	sent int64
 	// charge of the attempt.
 	charge charge
+}
+
+// sentOf is when an attempt was dispatched, if that is known; else 0.
+func (p past) sentOf(n int) int64 {
+	if n != p.trial.Attempt {
+		return 0
+	}
+	return p.sent
 }
 
 // before reads all that a record needs, in one query.
@@ -197,12 +211,12 @@ func (c *committer) before(ctx context.Context, r eval.Record) (p past, err erro
 	err = c.tx.queryRow(ctx, `
 		SELECT EXISTS (SELECT 1 FROM attempts WHERE uid = ?1),
 			coalesce(t.attempt, 0), coalesce(t.state, ''), coalesce(t.hold, 0), coalesce(t.hold_tokens, 0),
-			coalesce(t.failures, 0), coalesce(t.losses, 0), coalesce(t.reported, FALSE),
+			coalesce(t.failures, 0), coalesce(t.losses, 0), coalesce(t.reported, FALSE), coalesce(t.sent, 0),
 			coalesce(c.microusd, 0), coalesce(c.tokens, 0), coalesce(c.day, '')
 		FROM (SELECT 1 AS n) AS one
 		LEFT JOIN trials t ON t.run = ?2 AND t.ordinal = ?3
 		LEFT JOIN charges c ON c.run = ?2 AND c.ordinal = ?3 AND c.n = ?4`, r.UID, r.Run, r.Ordinal, r.N).
-		Scan(&p.known, &t.Attempt, &t.State, &t.Hold.MicroUSD, &t.Hold.Tokens, &t.Failures, &t.Losses, &t.Reported,
+		Scan(&p.known, &t.Attempt, &t.State, &t.Hold.MicroUSD, &t.Hold.Tokens, &t.Failures, &t.Losses, &t.Reported, &p.sent,
 			&p.charge.MicroUSD, &p.charge.Tokens, &p.charge.day)
 	return p, err
 }
@@ -327,10 +341,10 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 
 // rowQuery reads standing results beside what the run's current grading says.
 const rowQuery = `
-	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.tokens, a.trace_id, a.started, a.ended, r.body, j.body
+	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.tokens, coalesce(nullif(a.trace_id, ''), g.trace_id, ''), a.started, a.ended, r.body, j.body
 	FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result
 	LEFT JOIN trials s ON s.run = (SELECT grading FROM runs WHERE id = t.run) AND s.ordinal = t.ordinal
-	LEFT JOIN results j ON j.uid = s.result `
+	LEFT JOIN results j ON j.uid = s.result LEFT JOIN attempts g ON g.uid = s.result `
 
 func scanRow(row scanner) (store.Row, error) {
 	var r store.Row
@@ -446,7 +460,7 @@ func (db *DB) Attempts(ctx context.Context, run string, ordinal int) ([]store.At
 	err := db.look(ctx, func(q querier) (err error) {
 		as, err = readAll(ctx, q, scanAttempt, `
 			SELECT a.uid, a.run, a.ordinal, a.n, a.worker, a.outcome, a.verdict, a.reason, a.message, a.cost, a.tokens, a.trace_id,
-				a.started, a.ended, coalesce(t.result = a.uid, FALSE)
+				a.sent, a.started, a.ended, coalesce(t.result = a.uid, FALSE)
 			FROM attempts a LEFT JOIN trials t ON t.run = a.run AND t.ordinal = a.ordinal
 			WHERE a.run = ? AND a.ordinal = ?`, run, ordinal)
 		if err == nil && len(as) == 0 {
@@ -465,9 +479,9 @@ func (db *DB) Attempts(ctx context.Context, run string, ordinal int) ([]store.At
 
 func scanAttempt(row scanner) (store.Attempt, error) {
 	var a store.Attempt
-	var started, ended int64
+	var sent, started, ended int64
 	err := row.Scan(&a.UID, &a.Run, &a.Ordinal, &a.N, &a.Worker, &a.Outcome, &a.Verdict, &a.Reason, &a.Message,
-		&a.CostMicroUSD, &a.Tokens, &a.TraceID, &started, &ended, &a.Counts)
-	a.Started, a.Ended = moment(started), moment(ended)
+		&a.CostMicroUSD, &a.Tokens, &a.TraceID, &sent, &started, &ended, &a.Counts)
+	a.Sent, a.Started, a.Ended = moment(sent), moment(started), moment(ended)
 	return a, err
 }

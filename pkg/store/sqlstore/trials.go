@@ -60,7 +60,7 @@ func dispatch(ctx context.Context, tx *transaction, run string, marks []store.Ma
 	for i, m := range marks {
 		var written bool
 		if short, final := caps.short(m.Hold); short == "" {
-			written, err = mark(ctx, tx, run, m)
+			written, err = mark(ctx, tx, run, m, now)
 		} else {
 			var idle bool
 			if idle, err = moot(ctx, tx, run, m); err == nil && !idle {
@@ -90,12 +90,12 @@ func dispatch(ctx context.Context, tx *transaction, run string, marks []store.Ma
 }
 
 // mark writes one mark, and says whether it changed anything.
-func mark(ctx context.Context, tx *transaction, run string, m store.Mark) (bool, error) {
+func mark(ctx context.Context, tx *transaction, run string, m store.Mark, now time.Time) (bool, error) {
 	res, err := tx.ExecContext(ctx, `
-		INSERT INTO trials (run, ordinal, attempt, state, hold, hold_tokens) VALUES (?, ?, ?, 'dispatched', ?, ?)
-		ON CONFLICT (run, ordinal) DO UPDATE SET state = 'dispatched', not_before = 0, hold = excluded.hold, hold_tokens = excluded.hold_tokens
+		INSERT INTO trials (run, ordinal, attempt, state, hold, hold_tokens, sent) VALUES (?, ?, ?, 'dispatched', ?, ?, ?)
+		ON CONFLICT (run, ordinal) DO UPDATE SET state = 'dispatched', not_before = 0, hold = excluded.hold, hold_tokens = excluded.hold_tokens, sent = excluded.sent
 		WHERE trials.state = 'waiting' AND trials.attempt = excluded.attempt`,
-		run, m.Ordinal, m.Attempt, m.Hold.MicroUSD, m.Hold.Tokens)
+		run, m.Ordinal, m.Attempt, m.Hold.MicroUSD, m.Hold.Tokens, micros(now))
 	if err != nil {
 		return false, err
 	}

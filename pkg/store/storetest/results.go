@@ -15,7 +15,9 @@ import (
 
 func testResultRoundTrip(t *testing.T, s store.Store) {
 	create(t, s, run1, 2)
+	before := time.Now().Truncate(time.Microsecond)
 	dispatch(t, s, run1, 2)
+	after := time.Now()
 	trajectory, frames := blob.Pack([]byte("trajectory")), blob.Pack([]byte("frames"))
 	must(t, s.PutBlobs(t.Context(), frames))
 	r := record(run1, 1, 1, eval.Fail)
@@ -39,8 +41,14 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	}
 	stored, err := s.Commit(t.Context(), []eval.Record{r})
 	must(t, err)
+	sent := stored[0].Sent
+	if sent.Before(before) || sent.After(after) {
+		t.Errorf("the attempt was sent at %v, want between %v and %v", sent, before, after)
+	}
 	equal(t, "stored", stored, []store.Stored{{
-		Run: run1, Ordinal: 1, N: 1, UID: r.UID, Outcome: eval.AttemptDone, Final: true, New: true, Result: r.Result,
+		Run: run1, Ordinal: 1, N: 1, UID: r.UID, Worker: "w1", Outcome: eval.AttemptDone, CostMicroUSD: 12345,
+		Sent: sent, Started: r.Started, Ended: r.Ended, Final: true, New: true, Result: r.Result,
+		TraceID: r.TraceID,
 	}})
 
 	want := store.Row{
@@ -59,7 +67,7 @@ func testResultRoundTrip(t *testing.T, s store.Store) {
 	equal(t, "attempts", as, []store.Attempt{{
 		UID: r.UID, Run: run1, Ordinal: 1, N: 1, Worker: "w1", Outcome: eval.AttemptDone,
 		Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: r.Result.Message,
-		CostMicroUSD: 12345, Tokens: 678, TraceID: r.TraceID, Started: r.Started, Ended: r.Ended, Counts: true,
+		CostMicroUSD: 12345, Tokens: 678, TraceID: r.TraceID, Sent: sent, Started: r.Started, Ended: r.Ended, Counts: true,
 	}})
 	b, err := s.GetBlob(t.Context(), trajectory.SHA256)
 	must(t, err)

@@ -49,6 +49,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Trials/RetryNeverDispatched", testRetryNeverDispatched},
 		{"Trials/RetryRunning", testRetryRunning},
 		{"Results/RoundTrip", testResultRoundTrip},
+		{"Results/Sent", testSent},
 		{"Results/Duplicates", testDuplicates},
 		{"Results/Superseded", testSuperseded},
 		{"Results/Failures", testFailures},
