@@ -98,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 		to = append(to, collector)
 	}
 	// The only place where it is set; it is one for all of a process.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("telemetry", "error", err) })) //nolint:noctx // the SDK has none
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.WarnContext(ctx, "telemetry", "error", err) }))
 	t := &Telemetry{}
 	t.tracer, t.close = NewTracing(to, how)
 	return t, nil
