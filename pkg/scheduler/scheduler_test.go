@@ -18,6 +18,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 	"github.com/evalfarm/evalfarm/pkg/suite"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // queue is a jobs.Queue that keeps what it is given and says of attempts what
@@ -121,6 +122,7 @@ type bundle struct {
 	queue, judging *queue
 	agg            *aggregate.Aggregator
 	sched          *scheduler.Scheduler
+	tracer         *telemetry.Tracer // of the scheduler; nil traces nothing
 }
 
 func setup(t *testing.T, o scheduler.Options) *bundle {

@@ -67,6 +67,9 @@ func (s *Scheduler) settled(r *running, st store.Stored) {
 // them before their last records came. What the store does not say is left out: nothing
 // else waits for it.
 func (s *Scheduler) tellRest(ctx context.Context) {
+	if !s.opts.Tracer.On() {
+		return
+	}
 	s.mu.Lock()
 	rest := s.untold
 	s.untold = nil
@@ -169,7 +172,11 @@ func (s *Scheduler) sends(ctx context.Context, run string, ordinal int, queue, o
 		}
 		// A record that comes after its attempt was taken for lost is not what was answered.
 		if at := &out[a.N-1]; at.Outcome == "" || a.Counts || a.Outcome == eval.AttemptLost {
+			cost := at.CostMicroUSD
 			*at = send(a, queue, of)
+			at.CostMicroUSD += cost
+		} else {
+			at.CostMicroUSD += a.CostMicroUSD
 		}
 		if a.Counts {
 			return out[:a.N], nil

@@ -119,6 +119,7 @@ func (a *Attachment) Call(ctx context.Context, tool string, arguments eval.JSON)
 	})
 	span.Gave(out.Result)
 	span.Brought(out)
+	a.measure(ctx, "tools/call", tool, out)
 	return out
 }
 
@@ -134,13 +135,14 @@ func (a *Attachment) Read(ctx context.Context, uri string) eval.Outcome {
 	})
 	span.Gave(out.Result)
 	span.Brought(out)
+	a.measure(ctx, "resources/read", "", out)
 	return out
 }
 
 // ask makes one request, of which a span tells whom it goes to.
 func (a *Attachment) ask(ctx context.Context, span telemetry.Span, send func(context.Context) error) eval.Outcome {
 	if span.On() {
-		span.To(a.s.Peer())
+		span.To(a.s.peer())
 	}
 	return a.s.do(ctx, a, a.s.callTimeout(), send)
 }
