@@ -13,6 +13,7 @@ have() { command -v "$1" >/dev/null 2>&1 || compgen -G "/usr/lib/postgresql/*/bi
 # missing holds the Debian packages to install, and why.
 missing=()
 reasons=()
+log=
 need() { # COMMAND PACKAGES REASON
 	have "$1" && return
 	read -ra packages <<<"$2"
@@ -22,6 +23,7 @@ need() { # COMMAND PACKAGES REASON
 
 servers=suites/reference-servers
 s3=
+prometheus=
 for what in "${@:-test}"; do
 	case "$what" in
 	test)
@@ -35,6 +37,7 @@ for what in "${@:-test}"; do
 			need npm npm "it installs $servers"
 		fi
 		s3=github.com/versity/versitygw/cmd/versitygw@v1.8.0
+		prometheus=1
 		;;
 	race)
 		need "${CC:-gcc}" "gcc libc6-dev" "the race detector links with a C compiler"
@@ -76,6 +79,27 @@ if [[ -n $s3 ]] && ! have versitygw && [[ ! -x $("$go" env GOPATH)/bin/versitygw
 		say "go install $s3 failed"
 		exit 1
 	}
+fi
+
+# A real Prometheus for the tests of deploy/. Its package is unpacked, not installed:
+# installing it starts a server that scrapes this machine and answers everybody.
+bin=$("$go" env GOPATH)/bin
+if [[ -n $prometheus ]] && ! { have prometheus && have promtool; } && [[ ! -x $bin/prometheus || ! -x $bin/promtool ]]; then
+	if ! have apt-get; then
+		say "missing: prometheus and promtool (alert rules are tested with them). Install them with this machine's own package manager and try again."
+		exit 1
+	fi
+	say "unpacking prometheus of Debian into $bin"
+	unpacked=$(mktemp -d)
+	trap 'rm -rf "$log" "$unpacked"' EXIT
+	# Root's apt-get reads the lists first if they lack the package.
+	if ! (cd "$unpacked" && { apt-get download prometheus || { [[ $(id -u) == 0 ]] && apt-get update && apt-get download prometheus; }; }) >"$unpacked/log" 2>&1 </dev/null ||
+		! dpkg-deb --extract "$unpacked"/prometheus_*.deb "$unpacked" >>"$unpacked/log" 2>&1 ||
+		! { mkdir -p "$bin" && install "$unpacked/usr/bin/prometheus" "$unpacked/usr/bin/promtool" "$bin"; } >>"$unpacked/log" 2>&1; then
+		tail -n 20 "$unpacked/log" >&2
+		say "apt-get could not download prometheus; its last lines are above"
+		exit 1
+	fi
 fi
 
 # npm writes node_modules/.package-lock.json last, so it tells whether the

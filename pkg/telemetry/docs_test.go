@@ -34,7 +34,7 @@ func everything(t *testing.T) []telemetrytest.Span {
 			Outcome: eval.AttemptDone, Reason: eval.ReasonFarm, CostMicroUSD: 7, Sent: now, Started: now, Ended: now,
 		}
 	}
-	tracer.Run(eval.Run{ID: "r", Suite: "s", Trials: 1, Outcome: eval.OutcomeComplete, Created: now, Finished: now})
+	tracer.Run(eval.Run{ID: "r", Suite: "s", Trials: 1, Outcome: eval.OutcomeComplete, Created: now, Finished: now}, "")
 	tracer.Trial(telemetry.Settled{Trial: trial, Result: failed, Sends: []telemetry.Send{send(1), send(2)}})
 	tracer.Trial(telemetry.Settled{Trial: trial, Of: "before", Result: failed, Sends: []telemetry.Send{send(1)}})
 

@@ -106,8 +106,10 @@ func TestRequests(t *testing.T) {
 		}, "execute_tool a�b�[31m�c��", map[string]any{
 			"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "a�b�[31m�c��", "gen_ai.tool.type": "function",
 		}},
-		{"a long name", func(ctx context.Context) telemetry.Span { return telemetry.Uncalled(ctx, long) },
-			"execute_tool " + strings.Repeat("ü", 50) + "…[400 bytes left out]…" + strings.Repeat("ü", 50), nil},
+		{
+			"a long name", func(ctx context.Context) telemetry.Span { return telemetry.Uncalled(ctx, long) },
+			"execute_tool " + strings.Repeat("ü", 50) + "…[400 bytes left out]…" + strings.Repeat("ü", 50), nil,
+		},
 		{"a resource with a key", func(ctx context.Context) telemetry.Span {
 			_, s := telemetry.ResourceRead(ctx, "https://me:pw@host:81/a/b?key=1#f")
 			return s
@@ -116,8 +118,11 @@ func TestRequests(t *testing.T) {
 			_, s := telemetry.ResourceRead(ctx, "note:1?key=1")
 			return s
 		}, "resources/read", map[string]any{"mcp.method.name": "resources/read", "mcp.resource.uri": "note:1"}},
-		{"a listing", func(ctx context.Context) telemetry.Span { _, s := telemetry.ToolList(ctx); return s },
-			"tools/list", map[string]any{"mcp.method.name": "tools/list"}},
+		{
+			"a listing", func(ctx context.Context) telemetry.Span { _, s := telemetry.ToolList(ctx); return s },
+			"tools/list",
+			map[string]any{"mcp.method.name": "tools/list"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

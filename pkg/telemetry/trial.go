@@ -70,11 +70,10 @@ func (t *Tracer) Trial(s Settled) {
 
 // about is what the root of a trial's trace says.
 func about(s Settled, of string) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{
+	attrs := append(make([]attribute.KeyValue, 0, 10), // all that there can be
 		TrialID.String(trialID(of, s.Ordinal)), RunID.String(s.Run),
 		Case.String(s.Case.ID), Kind.String(string(s.Case.Kind)), Variant.String(s.Variant.ID), Repeat.Int(s.Repeat),
-		Verdict.String(string(s.Result.Verdict)),
-	}
+		Verdict.String(string(s.Result.Verdict)))
 	if s.Result.Reason != "" {
 		attrs = append(attrs, Reason.String(string(s.Result.Reason)))
 	}

@@ -71,9 +71,9 @@ func TestSpansOfRequests(t *testing.T) {
 				a.ListTools(ctx)
 			})
 			peer := s.Peer()
-			common := map[string]any{"evalfarm.server": "web", "evalfarm.server.name": "friendly", "evalfarm.server.version": "1.2", "mcp.protocol.version": peer.Protocol, "network.transport": "tcp", "server.address": "127.0.0.1"}
+			common := map[string]any{"evalfarm.server": "web", "mcp.protocol.version": peer.Protocol, "network.transport": "tcp", "server.address": "127.0.0.1"}
 			if peer.Transport == "" {
-				common = map[string]any{"evalfarm.server": "in", "evalfarm.server.name": "friendly", "evalfarm.server.version": "1.2", "mcp.protocol.version": peer.Protocol}
+				common = map[string]any{"evalfarm.server": "in", "mcp.protocol.version": peer.Protocol}
 			} else if port, _ := url.Parse("http://" + peer.Host + ":" + peer.Port); port.Port() == "" || rec.One("tools/list").Attrs["server.port"] == nil {
 				t.Errorf("no port in %+v", peer)
 			}
