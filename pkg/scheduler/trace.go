@@ -144,7 +144,7 @@ func (s *Scheduler) tellRun(ctx context.Context, r *running) {
 		return
 	}
 	s.tellRest(ctx)
-	if r.run.Grading != "" {
+	if all := r.judges != nil && r.judges.run.Outcome == eval.OutcomeComplete; r.run.Grading != "" && !all {
 		err := s.store.EachResult(ctx, r.run.ID, func(row store.Row) error {
 			if !row.Result.AwaitsJudge() {
 				return nil
