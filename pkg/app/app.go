@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -76,6 +77,11 @@ type Config struct {
 	Version string
 	// Tracer tells of what is carried out. Nil traces nothing.
 	Tracer *telemetry.Tracer
+	// Metrics measure what is carried out. Nil measures nothing.
+	Metrics *telemetry.Metrics
+	// MetricsHandler shows the metrics to who scrapes, where the health of the process
+	// is served. Nil shows none.
+	MetricsHandler http.Handler
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -187,7 +193,7 @@ func (c Config) sessions(farm, worker string) *client.Pool {
 	}
 	return client.NewPool(client.NewOpener(client.Options{
 		Environ: c.Environ, Self: c.Self, GuardCommand: c.Guard, Owner: farm + "/" + worker, Logger: c.logger(),
-		Orphans: farm + "/", ContainerEngine: c.ContainerEngine,
+		Orphans: farm + "/", ContainerEngine: c.ContainerEngine, Metrics: c.Metrics,
 	}), 0)
 }
 

@@ -51,6 +51,8 @@ func Carry(ctx context.Context, c Config, s store.Store, run string, obs Observe
 	limiter, gate := newLimiter(c, b, id)
 	agg, sched := newScheduler(c, s, q.trials, q.judging, gate, c.LocalSender(s), obs.Stored)
 	pool := c.sessions(s.ID(), id)
+	defer c.leads(func() bool { return true })()
+	defer c.watch(sched, q, gate)()
 	hands := newWorkers(c, id, pool, q, limiter, blob.NewCache(s, blobCache), func(place jobs.Workplace) worker.Sink { return direct{agg, place} }, spools{}, obs)
 	if of.Grading == "" && of.Parent == "" {
 		hands = hands[:1] // nothing to judge
@@ -162,14 +164,14 @@ func work(ctx context.Context, hands []*worker.Worker) error {
 // is not nil, hears what was stored next.
 func newScheduler(c Config, s store.Store, trials, judging jobs.Queue, gate limit.Gate, sender *notify.Sender, observe func(store.Stored)) (*aggregate.Aggregator, *scheduler.Scheduler) {
 	var sched *scheduler.Scheduler
-	agg := aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) {
+	agg := aggregate.New(s, aggregate.Options{Metrics: c.Metrics, Observe: func(st store.Stored) {
 		sched.Stored(st)
 		if observe != nil {
 			observe(st)
 		}
 	}})
 	sched = scheduler.New(s, trials, judging, agg, scheduler.Options{
-		Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Ended: sender.Ended, Tracer: c.Tracer, Logger: c.logger(),
+		Audit: c.Audit, Tenants: c.Tenants, Limits: gate.States, Ended: sender.Ended, Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.logger(),
 	})
 	return agg, sched
 }

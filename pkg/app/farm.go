@@ -31,6 +31,8 @@ type SchedulerConfig struct {
 	Config
 	// Listener serves the API.
 	Listener net.Listener
+	// Health serves /healthz, /readyz and /metrics. Nil serves nothing.
+	Health net.Listener
 	// API is what it serves and to whom. What depends on the farm is filled in.
 	API httpapi.Options
 	// Keep is how long done runs are kept. Zero means for ever.
@@ -75,6 +77,8 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	}
 	sender := c.Sender(s)
 	agg, sched := newScheduler(c.Config, s, trials, judging, gate, sender, nil)
+	defer c.leads(func() bool { return true })()
+	defer c.watch(sched, q, gate)()
 
 	base, stop := context.WithCancel(ctx)
 	defer stop()
@@ -94,6 +98,7 @@ func Schedule(ctx context.Context, c SchedulerConfig, s store.Store, runs []eval
 	g.Go(func() error {
 		return serve(base, c.Listener, c.handler(c.API, s, q.trials.Lease()))
 	})
+	g.Go(func() error { return c.serveHealth(base, c.Health, readable(s)) })
 	g.Go(func() error {
 		defer stop()
 		for _, r := range runs {
@@ -162,25 +167,23 @@ type WorkerConfig struct {
 	// Spool is the folder where records are kept until they are stored. It must be
 	// on a local disk; all workers of a machine may share it.
 	Spool string
-	// Health serves /healthz and /readyz, from before the worker joins until it has
-	// drained. Nil serves nothing.
+	// Health serves /healthz, /readyz and /metrics, from before the worker joins until
+	// it has drained. Nil serves nothing.
 	Health net.Listener
 }
 
 // Work is a farm's worker. It returns when ctx has ended and it has drained.
 func Work(ctx context.Context, c WorkerConfig) error {
 	health := &health{}
-	if c.Health != nil {
-		serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-		ended := make(chan struct{})
-		defer func() { stop(); <-ended }()
-		go func() {
-			defer close(ended)
-			if err := serve(serving, c.Health, httpapi.Probe{Live: health.live, Ready: health.ready}.Over(http.NotFoundHandler())); err != nil {
-				c.logger().ErrorContext(ctx, "serve the health of the worker", "error", err)
-			}
-		}()
-	}
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	defer func() { stop(); <-ended }()
+	go func() {
+		defer close(ended)
+		if err := c.serveHealth(serving, c.Health, httpapi.Probe{Live: health.live, Ready: health.ready}); err != nil {
+			c.logger().ErrorContext(ctx, "serve the health of the worker", "error", err)
+		}
+	}()
 	return c.work(ctx, health)
 }
 
@@ -210,6 +213,7 @@ func (c WorkerConfig) work(ctx context.Context, health *health) error {
 		return err
 	}
 	defer keeps.close()
+	defer keeps.measure(c.Metrics)()
 	pool := c.sessions(farm.ID, id)
 	limiter, _ := newLimiter(c.Config, b, id)
 	hands := newWorkers(c.Config, id, pool, q, limiter, blob.NewCache(blobs, blobCache),

@@ -3,8 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"sync/atomic"
 
+	"github.com/evalfarm/evalfarm/pkg/httpapi"
+	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
 
@@ -39,4 +43,25 @@ func (h *health) ready(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readable is the probe of a scheduler: it can be given work while it can read its
+// store.
+func readable(s store.Store) httpapi.Probe {
+	return httpapi.Probe{Ready: func(ctx context.Context) error {
+		if _, err := s.ListRuns(ctx, store.RunFilter{Limit: 1}); err != nil {
+			return errors.New("the store cannot be read")
+		}
+		return nil
+	}}
+}
+
+// serveHealth serves the health and the metrics of the process to anybody, until ctx
+// ends. Without a listener it does nothing.
+func (c Config) serveHealth(ctx context.Context, l net.Listener, p httpapi.Probe) error {
+	if l == nil {
+		return nil
+	}
+	p.Metrics = c.MetricsHandler
+	return serve(ctx, l, p.Over(http.NotFoundHandler()))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,6 +24,8 @@ type ServiceConfig struct {
 	Config
 	// Listener serves the API.
 	Listener net.Listener
+	// Health serves /healthz, /readyz and /metrics. Nil serves nothing.
+	Health net.Listener
 	// API is what it serves and to whom. What depends on the farm is filled in.
 	API httpapi.Options
 	// Term is how long the farm waits for a leader that is silent. Zero means 15 s.
@@ -51,6 +54,8 @@ func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
 	defer b.Close()
 	us := workerID()
 	_, gate := newLimiter(c.Config, b, us)
+	var leading atomic.Bool
+	defer c.leads(leading.Load)()
 	candidate := candidate{leases: s, holder: us, term: cmp.Or(c.Term, 15*time.Second), log: c.logger(), told: func(holder string) {
 		if c.Led != nil {
 			c.Led(holder, holder == us)
@@ -61,8 +66,13 @@ func Serve(ctx context.Context, c ServiceConfig, s store.Store) error {
 	g.Go(func() error {
 		return serve(base, c.Listener, c.handler(c.API, s, newQueues(c.Config, b, s.ID()).trials.Lease()))
 	})
+	g.Go(func() error { return c.serveHealth(base, c.Health, readable(s)) })
 	g.Go(func() error {
-		candidate.run(base, func(ctx context.Context) error { return c.lead(ctx, s, b, gate) })
+		candidate.run(base, func(ctx context.Context) error {
+			leading.Store(true)
+			defer leading.Store(false)
+			return c.lead(ctx, s, b, gate)
+		})
 		return nil
 	})
 	err = g.Wait()
@@ -82,6 +92,7 @@ func (c ServiceConfig) lead(ctx context.Context, s store.Store, b *broker.Broker
 	}
 	sender := c.Sender(s)
 	agg, sched := newScheduler(c.Config, s, trials, judging, gate, sender, nil)
+	defer c.watch(sched, q, gate)()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return settled(ctx, agg.Run(ctx)) })
 	g.Go(func() error { return settled(ctx, sched.Run(ctx)) })

@@ -9,8 +9,9 @@ import (
 
 // Where a process says how it fares, by the custom of orchestrators.
 const (
-	HealthPath = "/healthz"
-	ReadyPath  = "/readyz"
+	HealthPath  = "/healthz"
+	ReadyPath   = "/readyz"
+	MetricsPath = "/metrics"
 )
 
 // probeTimeout bounds one look at what a process needs.
@@ -23,10 +24,12 @@ type Probe struct {
 	Live func(context.Context) error
 	// Ready is an error while the process cannot be given work.
 	Ready func(context.Context) error
+	// Metrics shows what is measured. Nil shows nothing.
+	Metrics http.Handler
 }
 
-// Over answers GET /healthz and GET /readyz with 200 or 503, and leaves all else to
-// next.
+// Over answers GET /healthz and GET /readyz with 200 or 503, GET /metrics if there are
+// any, and leaves all else to next.
 func (p Probe) Over(next http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	p.on(mux)
@@ -37,6 +40,9 @@ func (p Probe) Over(next http.Handler) http.Handler {
 func (p Probe) on(mux *http.ServeMux) {
 	mux.Handle("GET "+HealthPath, answer(p.Live))
 	mux.Handle("GET "+ReadyPath, answer(p.Ready))
+	if p.Metrics != nil {
+		mux.Handle("GET "+MetricsPath, p.Metrics)
+	}
 }
 
 func answer(probe func(context.Context) error) http.HandlerFunc {

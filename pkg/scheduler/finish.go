@@ -36,6 +36,7 @@ func (s *Scheduler) finish(ctx context.Context, r *running, outcome eval.RunOutc
 		s.log.WarnContext(ctx, "forget run in the queue", "run", r.run.ID, "error", err)
 	}
 	r.summary = summary
+	s.count(ctx, r)
 	close(r.done)
 	return nil
 }

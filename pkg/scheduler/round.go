@@ -36,6 +36,7 @@ func (s *Scheduler) round(ctx context.Context) error {
 	if err := s.feed(ctx, live); err != nil {
 		errs = append(errs, err)
 	}
+	s.note(slices.DeleteFunc(slices.Clone(runs), (*running).over))
 	s.tellRest(ctx)
 	// A paused run is not fed, but it is shown.
 	if err := s.show(ctx, slices.DeleteFunc(runs, (*running).over)); err != nil {

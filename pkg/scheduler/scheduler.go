@@ -29,6 +29,7 @@ type Store interface {
 	store.Runs
 	store.Trials
 	EachResult(ctx context.Context, run string, fn func(store.Row) error) error
+	Counts(ctx context.Context, run string) (eval.VerdictCounts, error)
 	Attempts(ctx context.Context, run string, ordinal int) ([]store.Attempt, error)
 	Ledger(ctx context.Context, run string) (eval.Ledger, error)
 	Day(ctx context.Context) (eval.Day, error)
@@ -63,6 +64,8 @@ type Options struct {
 	Ended func(ctx context.Context, run eval.Run) ([]store.Notice, error)
 	// Tracer tells of runs, trials and dispatches. Nil traces nothing.
 	Tracer *telemetry.Tracer
+	// Metrics count runs, and trials that end with theirs. Nil measures nothing.
+	Metrics *telemetry.Metrics
 	// Logger for what nobody else is told. Nil discards.
 	Logger *slog.Logger
 }
@@ -87,6 +90,8 @@ type Scheduler struct {
 	wake     chan struct{}
 	turn     sync.Mutex // held while runs are moved
 	limits   limits     // turn guards it
+	noted    time.Time  // turn guards it
+	last     atomic.Pointer[noted]
 
 	mu   sync.Mutex // guards what follows
 	runs map[string]*running

@@ -122,29 +122,24 @@ func (m *Metrics) Crash(ctx context.Context, server string) {
 	}
 }
 
-// A Request is one to a server.
-type Request struct {
-	Server, Method string
-	// Tool that it called, if any.
-	Tool string
-	// Error is one word of few; empty when it was answered.
-	Error string
-	Took  time.Duration
-}
-
-// Request measures a request to a server.
-func (m *Metrics) Request(ctx context.Context, r Request) {
+// Request measures a request to a server that was sent, and what came of it. Tool is
+// the one that it called, if any.
+func (m *Metrics) Request(ctx context.Context, server, method, tool string, o eval.Outcome) {
 	if m == nil {
 		return
 	}
-	about := []attribute.KeyValue{label(string(MCPMethod), r.Method), label(string(Server), r.Server)}
-	if r.Tool != "" {
-		about = append(about, label(string(ToolName), r.Tool))
+	about := []attribute.KeyValue{label(string(MCPMethod), method), label(string(Server), server)}
+	if tool != "" {
+		about = append(about, label(string(ToolName), tool))
 	}
-	if r.Error != "" {
-		about = append(about, label(string(ErrorType), r.Error))
+	switch o.Kind {
+	case eval.OutcomeOK:
+	case eval.OutcomeFailed:
+		about = append(about, label(string(ErrorType), string(o.Reason)))
+	case eval.OutcomeToolError, eval.OutcomeProtocolError, eval.OutcomeCancelled: // whatever code a server made up
+		about = append(about, label(string(ErrorType), string(o.Kind)))
 	}
-	m.mcpCall.Record(ctx, r.Took.Seconds(), with(about...))
+	m.mcpCall.Record(ctx, o.LatencyMS/1000, with(about...))
 }
 
 // QueueWait measures from the dispatch of an attempt to its beginning.

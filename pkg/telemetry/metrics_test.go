@@ -40,7 +40,7 @@ func TestNilMetricsCostNothing(t *testing.T) {
 		m.LimiterWait(ctx, "k", "pause", time.Second)
 		m.Start(ctx, "s", "ok")
 		m.Crash(ctx, "s")
-		m.Request(ctx, telemetry.Request{Server: "s", Method: "tools/call", Tool: "t"})
+		m.Request(ctx, "s", "tools/call", "t", eval.Outcome{Kind: eval.OutcomeOK})
 		m.QueueWait(ctx, telemetry.Trials, time.Second)
 		m.Took(ctx, "agent", time.Second)
 		m.Committed(ctx, telemetry.Judging, time.Second)

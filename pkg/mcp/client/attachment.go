@@ -119,6 +119,7 @@ func (a *Attachment) Call(ctx context.Context, tool string, arguments eval.JSON)
 	})
 	span.Gave(out.Result)
 	span.Brought(out)
+	a.measure(ctx, "tools/call", tool, out)
 	return out
 }
 
@@ -134,6 +135,7 @@ func (a *Attachment) Read(ctx context.Context, uri string) eval.Outcome {
 	})
 	span.Gave(out.Result)
 	span.Brought(out)
+	a.measure(ctx, "resources/read", "", out)
 	return out
 }
 

@@ -114,6 +114,7 @@ func (a *Attachment) page(ctx context.Context, cursor string) eval.Outcome {
 		out.Kind = eval.OutcomeOK // isError means nothing here
 	}
 	span.Brought(out)
+	a.measure(ctx, "tools/list", "", out)
 	return out
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
 	"github.com/evalfarm/evalfarm/pkg/redact"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // DefaultProtocol is the revision that is asked for when nobody says otherwise:
@@ -90,6 +91,8 @@ type Options struct {
 	ContainerEngine string
 	// Version is what we call our own version at initialize. Empty means "dev".
 	Version string
+	// Metrics measure starts, ends and requests. Nil measures nothing.
+	Metrics *telemetry.Metrics
 	// Logger hears of starts and ends. Nil means nobody does.
 	Logger *slog.Logger
 }
@@ -138,6 +141,12 @@ func (e *StartError) Error() string {
 // Open starts a server, or connects to its URL, and initializes a session. The
 // error is a *StartError, or that of ctx. The session does not end with ctx.
 func (o *Opener) Open(ctx context.Context, spec Spec) (*Session, error) {
+	s, err := o.start(ctx, spec)
+	o.measure(ctx, spec, err)
+	return s, err
+}
+
+func (o *Opener) start(ctx context.Context, spec Spec) (*Session, error) {
 	if spec.Server.URL != "" {
 		return o.open(ctx, spec, dialURL)
 	}
@@ -191,6 +200,7 @@ func (o *Opener) open(ctx context.Context, spec Spec, dial dialer) (*Session, er
 		return nil, &StartError{Server: spec.Name, Reason: eval.ReasonStartFailed, Detail: fmt.Sprintf("%q is no MCP revision that is spoken here; there are %s", spec.Protocol, strings.Join(mcp.ValidProtocolVersions, ", "))}
 	}
 	s := newSession(ctx, spec, p)
+	s.metrics = o.o.Metrics
 	begun := time.Now()
 	inner, err := dial(s, o, p)
 	if err != nil {
@@ -206,6 +216,7 @@ func (o *Opener) open(ctx context.Context, spec Spec, dial dialer) (*Session, er
 		return nil, s.startError(reason, detail)
 	}
 	s.startMS = milliseconds(time.Since(begun))
+	s.begin()
 	o.log.DebugContext(ctx, "server started", "server", spec.Name, "start_ms", s.startMS)
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/container"
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/mcp/wire"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // A Session is one initialized connection to one server. Trials use it through
@@ -26,6 +27,7 @@ type Session struct {
 	idle    func() // drops idle HTTP connections
 	info    eval.ServerInfo
 	startMS float64
+	metrics *telemetry.Metrics
 
 	legacySSE  bool
 	hadSession bool          // the server gave the session an id
@@ -49,6 +51,7 @@ type Session struct {
 	served    int    // attachments ever
 	frames    frames // that belong to no attachment
 	death     *fault
+	begun     bool // it was initialized
 	closed    bool
 	findings  []eval.Finding
 	loose     []eval.Finding // that belong to no attachment, not yet reported
@@ -187,6 +190,17 @@ func (s *Session) Close() error {
 	return nil
 }
 
+// begin notes that the session is initialized: that it ends is no failed start any
+// more.
+func (s *Session) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = true
+	if s.death != nil && !s.closed {
+		s.metrics.Crash(s.ctx, s.spec.Name)
+	}
+}
+
 // die ends the session for good; the first reason counts.
 func (s *Session) die(reason eval.Reason, detail string) {
 	s.mu.Lock()
@@ -199,6 +213,9 @@ func (s *Session) dieLocked(reason eval.Reason, detail string) {
 		return
 	}
 	s.death = &fault{reason, detail}
+	if s.begun && !s.closed {
+		s.metrics.Crash(s.ctx, s.spec.Name)
+	}
 	for _, f := range s.flights {
 		f.decide(errGone)
 	}

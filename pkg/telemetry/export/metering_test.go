@@ -44,7 +44,7 @@ func measureAll(ctx context.Context, m *telemetry.Metrics) {
 	m.LimiterWait(ctx, "openai:1/m", "pause", time.Second)
 	m.Start(ctx, "shop", "ok")
 	m.Crash(ctx, "shop")
-	m.Request(ctx, telemetry.Request{Server: "shop", Method: "tools/call", Tool: "get", Error: "timeout", Took: time.Second})
+	m.Request(ctx, "shop", "tools/call", "get", eval.Outcome{Kind: eval.OutcomeFailed, Reason: eval.ReasonTimeout, LatencyMS: 1000})
 	m.QueueWait(ctx, telemetry.Trials, time.Second)
 	m.Took(ctx, "agent", time.Second)
 	m.Committed(ctx, telemetry.Judging, time.Second)
@@ -182,7 +182,7 @@ func TestManyLabelsDoNotGrowMemory(t *testing.T) {
 	call := func(from, to int) {
 		for i := from; i < to; i++ {
 			m.Call(t.Context(), telemetry.ModelCall{Key: fmt.Sprintf("key-%d-%s", i, long), Model: fmt.Sprintf("model-%d-%s", i, long), Took: time.Second})
-			m.Request(t.Context(), telemetry.Request{Server: "s", Method: "tools/call", Tool: fmt.Sprintf("tool-%d", i)})
+			m.Request(t.Context(), "s", "tools/call", fmt.Sprintf("tool-%d", i), eval.Outcome{Kind: eval.OutcomeOK})
 		}
 	}
 	call(0, 2000)
