@@ -86,7 +86,7 @@ func grace(t *testing.T, args []string) time.Duration {
 const ending = 15 * time.Second
 
 // pinned is an image with a version.
-var pinned = regexp.MustCompile(`^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
+var pinned = regexp.MustCompile(`^[a-z0-9./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
 
 // secretFiles wants each variable NAME_FILE to name a file that is there, by the
 // folders of secrets that are mounted.
