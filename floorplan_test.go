@@ -31,7 +31,7 @@ var floors = []string{
 	// Fourth: the services.
 	"pkg/scheduler pkg/worker pkg/farmfile pkg/doctor pkg/notify pkg/telemetry/telemetrytest",
 	// Fifth: faces that are served.
-	"pkg/httpapi pkg/stub",
+	"pkg/httpapi pkg/stub internal/otlptest",
 	// Sixth: the composition.
 	"pkg/app",
 	// Seventh: the command line, and what starts it as processes and breaks them.
@@ -60,8 +60,8 @@ var rooms = map[string]string{
 	"github.com/minio/minio-go":                  "pkg/blob/s3blob",
 	"go.opentelemetry.io/otel":                   "pkg/telemetry pkg/telemetry/export pkg/telemetry/telemetrytest",
 	"github.com/prometheus/":                     "pkg/telemetry/export",
-	"go.opentelemetry.io/proto/otlp":             "pkg/telemetry/export",
-	"google.golang.org/":                         "pkg/telemetry/export",
+	"go.opentelemetry.io/proto/otlp":             "pkg/telemetry/export internal/otlptest",
+	"google.golang.org/":                         "pkg/telemetry/export internal/otlptest",
 	"github.com/wneessen/go-mail":                "pkg/notify",
 	"github.com/emersion/":                       "", // tests only
 	"github.com/standard-webhooks/":              "", // tests only

@@ -26,6 +26,10 @@ type Options struct {
 	// without a host, such as ":8080", means the loopback interface; port 0
 	// means any free one. Empty means stdio.
 	HTTP string
+	// Heard is told of every request for a tool or a resource: its method, and what its
+	// _meta holds beside the progress token. It is for tests of who asks; nil hears
+	// nothing.
+	Heard func(method string, meta map[string]any)
 	// In and Out carry the messages of stdio. Err gets the address of HTTP and
 	// the log.
 	In       io.Reader
@@ -38,6 +42,9 @@ func Serve(ctx context.Context, o Options) error {
 	d, err := build(o)
 	if err != nil {
 		return err
+	}
+	if o.Heard != nil {
+		overhear(d.mcp, o.Heard)
 	}
 	if o.HTTP != "" {
 		err = serveHTTP(ctx, d, o)

@@ -3,6 +3,7 @@ package demo
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // overStdio starts this test binary as a demo server.
@@ -147,4 +149,28 @@ func command(t *testing.T, regression string, stderr io.Writer) (*exec.Cmd, io.W
 		t.Fatal(err)
 	}
 	return cmd, in, out
+}
+
+// TestHeard: who serves the demo can be told what requests have in their _meta.
+func TestHeard(t *testing.T) {
+	heard := make(chan string, 2)
+	url, _ := listen(t, Options{Name: "acme", HTTP: ":0", Heard: func(method string, meta map[string]any) {
+		heard <- fmt.Sprint(method, " ", meta["traceparent"])
+	}})
+	s := dial(t, url, nil)
+	var call mcp.CallToolRequest
+	call.Params.Name, call.Params.Meta = "getCustomerStatus", &mcp.Meta{AdditionalFields: map[string]any{"traceparent": "00-1-1-01"}}
+	if _, err := s.c.CallTool(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	var read mcp.ReadResourceRequest
+	read.Params.URI = "acme://report/q7Zr2vKx9"
+	if _, err := s.c.ReadResource(t.Context(), read); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"tools/call 00-1-1-01", "resources/read <nil>"} {
+		if got := <-heard; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }

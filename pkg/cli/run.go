@@ -17,6 +17,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/suite"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 func (c *command) run() *cobra.Command {
@@ -144,9 +145,15 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	if request.Waivers, err = c.approvedHere(ctx, loaded, arg); err != nil {
 		return request, err
 	}
-	request.Git = gitState(ctx, loaded.Dir)
+	request.Git, request.Traceparent = gitState(ctx, loaded.Dir), c.caller()
 	c.fewRepeats(&loaded.Suite, request.Selection)
 	return request, c.doubts(loaded, request.Selection)
+}
+
+// caller is the trace context of what runs us, such as the step of a pipeline.
+func (c *command) caller() string {
+	v, _ := c.env.Lookup("TRACEPARENT")
+	return telemetry.Caller(v)
 }
 
 // fewRepeats warns of a run that has fewer repeats than its suite asks for.

@@ -65,7 +65,7 @@ func (c *command) accept(ctx context.Context, s store.Store, d httpapi.Delivery,
 	if err := c.doubts(loaded, request.Selection); err != nil {
 		return eval.Run{}, err
 	}
-	request.Budget, request.Git = d.Budget, d.Git
+	request.Budget, request.Git, request.Traceparent = d.Budget, d.Git, d.Traceparent
 	if request.Waivers, err = c.approved(loaded, authorityThere(loaded)); err != nil {
 		return eval.Run{}, err
 	}

@@ -13,6 +13,9 @@ type Snapshot struct {
 	// Dir is the folder of the suite file, for commands with relative paths.
 	Dir string `json:"dir,omitempty"`
 	Git *Git   `json:"git,omitempty"`
+	// Traceparent is the W3C trace context of who asked for the run, such as the step
+	// of a pipeline; empty if nobody said. It decides nothing.
+	Traceparent string `json:"traceparent,omitempty"`
 	// Origin of a run that was imported.
 	Origin   *Origin           `json:"origin,omitempty"`
 	Servers  map[string]Server `json:"servers,omitempty"`

@@ -518,6 +518,23 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
+// The trace context of who asks travels beside the order, and is no part of it.
+func TestCallerTravels(t *testing.T) {
+	const caller = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	r := serve(t)
+	c := r.client(token)
+	keyed := func(traceparent string) func(*httpapi.Order) {
+		return func(o *httpapi.Order) { o.Key, o.Traceparent = "nightly-1", traceparent }
+	}
+	first := r.made(c, keyed(caller))
+	if got := r.delivered.Traceparent; got != caller {
+		t.Errorf("got the caller %q, want %q", got, caller)
+	}
+	if again := r.made(c, keyed("none of them")); again.ID != first.ID || r.delivered.Traceparent != "" {
+		t.Errorf("got the run %s of the caller %q, want the same run, and no caller", again.ID, r.delivered.Traceparent)
+	}
+}
+
 // What is wrong with an order comes back as the error that it was.
 func TestErrorsTravel(t *testing.T) {
 	r := serve(t)

@@ -57,7 +57,7 @@ func (c *Client) Create(ctx context.Context, o Order, content func(sha256 string
 	const tries = 3
 	for i := 0; ; i++ {
 		var run eval.Run
-		err := c.post(ctx, RunsPath, o.Key, o, &run)
+		err := c.post(ctx, RunsPath, http.Header{keyHeader: {o.Key}, callerHeader: {o.Traceparent}}, o, &run)
 		lacks, ok := errors.AsType[*missingError](err)
 		if !ok || i == tries {
 			return run, err
@@ -211,18 +211,18 @@ func (c *Client) Resume(ctx context.Context, run string) (Status, error) {
 
 func (c *Client) ask(ctx context.Context, run, what string) (Status, error) {
 	var st Status
-	return st, c.post(ctx, RunsPath+"/"+url.PathEscape(run)+":"+what, "", struct{}{}, &st)
+	return st, c.post(ctx, RunsPath+"/"+url.PathEscape(run)+":"+what, nil, struct{}{}, &st)
 }
 
 // Retry asks that trials of a run are tried again.
 func (c *Client) Retry(ctx context.Context, run string, how Retrying) (Retried, error) {
 	var got Retried
-	return got, c.post(ctx, RunsPath+"/"+url.PathEscape(run)+":"+askRetry, "", how, &got)
+	return got, c.post(ctx, RunsPath+"/"+url.PathEscape(run)+":"+askRetry, nil, how, &got)
 }
 
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	for begun := time.Now(); ; {
-		err := c.do(ctx, http.MethodGet, path, "", nil, into)
+		err := c.do(ctx, http.MethodGet, path, nil, nil, into)
 		if _, away := errors.AsType[awayError](err); !away || !c.reached.Load() || time.Since(begun) > patience {
 			return err
 		}
@@ -234,18 +234,18 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	}
 }
 
-func (c *Client) post(ctx context.Context, path, key string, body, into any) error {
+func (c *Client) post(ctx context.Context, path string, more http.Header, body, into any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", c.base, err)
 	}
-	return c.do(ctx, http.MethodPost, path, key, content, into)
+	return c.do(ctx, http.MethodPost, path, more, content, into)
 }
 
 // maxAnswer bounds an answer: a page of results is the largest.
 const maxAnswer = 256 << 20
 
-func (c *Client) do(ctx context.Context, method, path, key string, body []byte, into any) error {
+func (c *Client) do(ctx context.Context, method, path string, more http.Header, body []byte, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("ask the farm: %w", err)
@@ -255,8 +255,10 @@ func (c *Client) do(ctx context.Context, method, path, key string, body []byte, 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if key != "" {
-		req.Header.Set(keyHeader, key)
+	for name, values := range more {
+		if values[0] != "" {
+			req.Header.Set(name, values[0])
+		}
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -10,10 +10,15 @@ import (
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
-// keyHeader names what makes a request that is sent again the same one.
-const keyHeader = "Idempotency-Key"
+const (
+	// keyHeader names what makes a request that is sent again the same one.
+	keyHeader = "Idempotency-Key"
+	// callerHeader is that of the W3C trace context.
+	callerHeader = "traceparent"
+)
 
 func (a *api) createRun(w http.ResponseWriter, r *http.Request) {
 	var o Order
@@ -21,7 +26,7 @@ func (a *api) createRun(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	o.Key = r.Header.Get(keyHeader)
+	o.Key, o.Traceparent = r.Header.Get(keyHeader), telemetry.Caller(r.Header.Get(callerHeader))
 	run, err := a.create(r, o)
 	if err != nil {
 		a.fail(w, r, err)

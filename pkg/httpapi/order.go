@@ -52,8 +52,10 @@ type Order struct {
 	// compares with it, and its trajectories are expected where the suite lists no calls.
 	Baseline string    `json:"baseline,omitempty"`
 	Git      *eval.Git `json:"git,omitempty"`
-	// Key is the idempotency key. It travels as a header.
-	Key string `json:"-"`
+	// Key is the idempotency key, Traceparent the trace context of who asks, as
+	// [telemetry.Caller] gives it. Both travel as headers.
+	Key         string `json:"-"`
+	Traceparent string `json:"-"`
 }
 
 // Sources are a file, or a folder, with the files that it refers to.

@@ -26,6 +26,8 @@ type Request struct {
 	Seed uint64
 	// Git commit of the suite file, if known.
 	Git *eval.Git
+	// Traceparent of who asks, as [telemetry.Caller] gives it.
+	Traceparent string
 	// Version of this evalfarm.
 	Version string
 	// Budget replaces that of the suite, number by number. DayMicroUSD bounds all
@@ -117,7 +119,7 @@ func freeze(req Request, now time.Time) (eval.Run, eval.Snapshot, []eval.Blob, e
 	budget := loaded.Suite.Budget.Over(req.Budget)
 	judge, _ := judges(loaded.Suite.Cases)
 	snap := eval.Snapshot{
-		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git,
+		Version: req.Version, Suite: loaded.Suite.Name, SuiteHash: loaded.Hash, Dir: loaded.Dir, Git: req.Git, Traceparent: req.Traceparent,
 		Servers: loaded.Suite.Servers, Models: loaded.Suite.Models, Axes: loaded.Suite.Axes, Variants: matrix.Variants,
 		Plan:    eval.Plan{Seed: req.Seed, Cells: matrix.Cells},
 		Partial: len(req.Selection.Cases)+len(req.Selection.Tags)+len(req.Selection.Axes) > 0,

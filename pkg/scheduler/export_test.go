@@ -28,3 +28,6 @@ func (t *Timetable) Look(ctx context.Context) error { return t.look(ctx) }
 
 // Remembered is how many waiting trials of a grading it keeps at most.
 const Remembered = remembered
+
+// TellRest tells of the trials that are told of in the next round.
+func (s *Scheduler) TellRest(ctx context.Context) { s.tellRest(ctx) }

@@ -49,7 +49,7 @@ func Grade(ctx context.Context, s Grader, run eval.Run, how eval.Grading, all bo
 // snapshot that says what it scores.
 func grading(run eval.Run, snap eval.Snapshot, n int, how eval.Grading) (eval.Run, eval.Blob) {
 	how.Run = run.ID
-	snap.Grading = &how
+	snap.Grading, snap.Traceparent = &how, "" // who asked for the run has not asked for this
 	header := blob.Pack(eval.Encode(snap))
 	return eval.Run{
 		ID: fmt.Sprintf("%s.g%d", run.ID, n), Parent: run.ID, Suite: run.Suite, SuiteHash: run.SuiteHash, SuitePath: run.SuitePath,

@@ -18,6 +18,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/store"
 	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 	"github.com/evalfarm/evalfarm/pkg/suite"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // queue is a jobs.Queue that keeps what it is given and says of attempts what
@@ -121,6 +122,7 @@ type bundle struct {
 	queue, judging *queue
 	agg            *aggregate.Aggregator
 	sched          *scheduler.Scheduler
+	tracer         *telemetry.Tracer // of the scheduler; nil traces nothing
 }
 
 func setup(t *testing.T, o scheduler.Options) *bundle {
@@ -370,6 +372,10 @@ func TestExpiredClaimIsFollowedAndCountedApart(t *testing.T) {
 	b.record(b.queue.of(run.ID)[4], eval.AttemptDone, eval.Pass)
 	if s := b.wait(run); s.Counts.Pass != 1 {
 		t.Errorf("counts %+v, want the pass of attempt 5: losses are not failures", s.Counts)
+	}
+	attempts, err := b.store.Attempts(t.Context(), run.ID, 0)
+	if err != nil || len(attempts) != 5 || attempts[0].TraceID != "" {
+		t.Errorf("attempts %+v (%v), want 5, in no trace: nobody traces", attempts, err)
 	}
 }
 

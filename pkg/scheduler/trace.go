@@ -28,6 +28,15 @@ func (s *Scheduler) traceparent(r *running, t store.Trial) string {
 	return a.Traceparent(s.opts.Tracer.Sampled(a.TraceID()))
 }
 
+// traceOf is the trace that has an attempt which was lost: that is always told. Empty if
+// nobody traces.
+func (s *Scheduler) traceOf(r *running, t store.Trial) string {
+	if !s.opts.Tracer.On() {
+		return ""
+	}
+	return r.traced(t).TraceID().String()
+}
+
 // What a trace shows of a trial is told when the trial is settled: when its result is
 // stored or, if it waits for a judge of the run's own grading, when that is. A trial
 // that nobody judges after all is told at the end of its run. All of it is known from
@@ -67,6 +76,9 @@ func (s *Scheduler) settled(r *running, st store.Stored) {
 // them before their last records came. What the store does not say is left out: nothing
 // else waits for it.
 func (s *Scheduler) tellRest(ctx context.Context) {
+	if !s.opts.Tracer.On() {
+		return
+	}
 	s.mu.Lock()
 	rest := s.untold
 	s.untold = nil
@@ -132,7 +144,7 @@ func (s *Scheduler) tellRun(ctx context.Context, r *running) {
 		return
 	}
 	s.tellRest(ctx)
-	if r.run.Grading != "" {
+	if all := r.judges != nil && r.judges.run.Outcome == eval.OutcomeComplete; r.run.Grading != "" && !all {
 		err := s.store.EachResult(ctx, r.run.ID, func(row store.Row) error {
 			if !row.Result.AwaitsJudge() {
 				return nil
@@ -144,7 +156,7 @@ func (s *Scheduler) tellRun(ctx context.Context, r *running) {
 		}
 	}
 	if r.judged == nil {
-		s.opts.Tracer.Run(r.run)
+		s.opts.Tracer.Run(r.run, r.places.snapshot.Traceparent)
 	}
 }
 
@@ -169,7 +181,11 @@ func (s *Scheduler) sends(ctx context.Context, run string, ordinal int, queue, o
 		}
 		// A record that comes after its attempt was taken for lost is not what was answered.
 		if at := &out[a.N-1]; at.Outcome == "" || a.Counts || a.Outcome == eval.AttemptLost {
+			cost := at.CostMicroUSD
 			*at = send(a, queue, of)
+			at.CostMicroUSD += cost
+		} else {
+			at.CostMicroUSD += a.CostMicroUSD
 		}
 		if a.Counts {
 			return out[:a.N], nil

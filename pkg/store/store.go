@@ -77,7 +77,8 @@ type Row struct {
 	Worker       string `json:"worker"`
 	CostMicroUSD int64  `json:"cost_microusd"`
 	Tokens       int64  `json:"tokens"`
-	TraceID      string `json:"trace_id,omitempty"`
+	// TraceID of the attempt or, where that was not traced, of what judged it.
+	TraceID string `json:"trace_id,omitempty"`
 	// TraceURL is where people see the trace. No store keeps it: who shows the row
 	// fills it in.
 	TraceURL string      `json:"trace_url,omitempty"`

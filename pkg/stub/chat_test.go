@@ -146,6 +146,7 @@ func model(provider eval.Provider) telemetry.Model {
 func TestChatSpans(t *testing.T) {
 	later := func(wait time.Duration) error { return &llm.Error{Kind: llm.RateLimit, Wait: wait} }
 	busy := &llm.Error{Kind: llm.Overloaded}
+	resets := stub.Options{Limits: stub.Limits{Requests: 60}, Pauses: []stub.Pause{{Call: 1, Wait: 2 * time.Second, Form: stub.RetryResets}}}
 	const ok = "chat model-7 [client] finish_reasons=[stop]"
 	const limited = "chat model-7 [client] type=rate_limit status_code=429"
 	const overloaded = "chat model-7 [client] type=overloaded status_code=529"
@@ -154,27 +155,50 @@ func TestChatSpans(t *testing.T) {
 		o      stub.Options
 		coming []error
 		want   []string
+		only   string // adapter; empty is both
 	}{
-		{"pass", stub.Options{}, nil, []string{ok}},
-		{"429 in seconds, then pass", stub.Options{}, []error{later(2 * time.Second)}, []string{limited, "wait rate_limit [internal] asked=2 from=retry-after", ok + " after #0"}},
-		{"429 in milliseconds", stub.Options{RetryAfter: stub.RetryMS}, []error{later(1500 * time.Millisecond)}, []string{limited, "wait rate_limit [internal] asked=1.5 from=retry-after-ms", ok + " after #0"}},
-		{"429 with a fraction", stub.Options{RetryAfter: stub.RetryFloat}, []error{later(1500 * time.Millisecond)}, []string{limited, "wait rate_limit [internal] asked=1.5 from=retry-after", ok + " after #0"}},
-		{"429 with a date", stub.Options{RetryAfter: stub.RetryDate}, []error{later(2 * time.Second)}, []string{limited, "wait rate_limit [internal] asked=2 from=retry-after", ok + " after #0"}},
-		{"429 that says nothing", stub.Options{RetryAfter: stub.RetryNone}, []error{later(2 * time.Second)}, []string{limited, "wait rate_limit [internal]", ok + " after #0"}},
+		{"pass", stub.Options{}, nil, []string{ok}, ""},
+		{"429 in seconds, then pass", stub.Options{}, []error{later(2 * time.Second)}, []string{limited, "wait rate_limit [internal] asked=2 from=retry-after", ok + " after #0"}, ""},
+		{"429 in milliseconds", stub.Options{RetryAfter: stub.RetryMS}, []error{later(1500 * time.Millisecond)}, []string{limited, "wait rate_limit [internal] asked=1.5 from=retry-after-ms", ok + " after #0"}, ""},
+		{"429 with a fraction", stub.Options{RetryAfter: stub.RetryFloat}, []error{later(1500 * time.Millisecond)}, []string{limited, "wait rate_limit [internal] asked=1.5 from=retry-after", ok + " after #0"}, ""},
+		{"429 with a date", stub.Options{RetryAfter: stub.RetryDate}, []error{later(2 * time.Second)}, []string{limited, "wait rate_limit [internal] asked=2 from=retry-after", ok + " after #0"}, ""},
+		{
+			"429 with the time when the limit is full",
+			resets, nil,
+			[]string{limited, "wait rate_limit [internal] asked=2 from=anthropic-ratelimit-requests-reset", ok + " after #0"},
+			"anthropic",
+		},
+		{
+			"429 with the time until the limit is full",
+			resets, nil,
+			[]string{limited, "wait rate_limit [internal] asked=2 from=x-ratelimit-reset-requests", ok + " after #0"},
+			"openai",
+		},
+		{
+			"429 that says it in the body",
+			stub.Options{RetryAfter: stub.RetryInfo},
+			[]error{later(2 * time.Second)},
+			[]string{limited, "wait rate_limit [internal] asked=2 from=retry-info", ok + " after #0"},
+			"openai",
+		},
+		{"429 that says nothing", stub.Options{RetryAfter: stub.RetryNone}, []error{later(2 * time.Second)}, []string{limited, "wait rate_limit [internal]", ok + " after #0"}, ""},
 		{"overloaded twice", stub.Options{}, []error{busy, busy}, []string{
 			overloaded, "wait overloaded [internal]", overloaded + " after #0", "wait overloaded [internal]", ok + " after #2",
-		}},
-		{"cut, then pass", stub.Options{}, []error{errCut}, []string{"chat model-7 [client] type=network", "wait network [internal]", ok + " after #0"}},
+		}, ""},
+		{"cut, then pass", stub.Options{}, []error{errCut}, []string{"chat model-7 [client] type=network", "wait network [internal]", ok + " after #0"}, ""},
 		{"cut for ever", stub.Options{}, []error{errCut, errCut, errCut, errCut}, []string{
 			"chat model-7 [client] type=network", "wait network [internal]", "chat model-7 [client] type=network after #0", "wait network [internal]",
 			"chat model-7 [client] type=network after #2", "wait network [internal]", "chat model-7 [client] type=network after #4",
-		}},
-		{"a wrong key", stub.Options{Keys: []string{"another"}}, nil, []string{"chat model-7 [client] type=auth status_code=401"}},
-		{"no money", stub.Options{}, []error{&llm.Error{Kind: llm.Quota}}, []string{"chat model-7 [client] type=quota status_code=429"}},
-		{"given back", stub.Options{}, []error{later(10 * time.Minute)}, []string{limited, "wait rate_limit [internal] asked=600 from=retry-after outcome=given_back"}},
-		{"longer than anybody waits", stub.Options{}, []error{later(2 * time.Hour)}, []string{limited}},
+		}, ""},
+		{"a wrong key", stub.Options{Keys: []string{"another"}}, nil, []string{"chat model-7 [client] type=auth status_code=401"}, ""},
+		{"no money", stub.Options{}, []error{&llm.Error{Kind: llm.Quota}}, []string{"chat model-7 [client] type=quota status_code=429"}, ""},
+		{"given back", stub.Options{}, []error{later(10 * time.Minute)}, []string{limited, "wait rate_limit [internal] asked=600 from=retry-after outcome=given_back"}, ""},
+		{"longer than anybody waits", stub.Options{}, []error{later(2 * time.Hour)}, []string{limited}, ""},
 	} {
 		for _, adapter := range []string{"anthropic", "openai"} {
+			if tt.only != "" && tt.only != adapter {
+				continue
+			}
 			t.Run(tt.name+"/"+adapter, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := open(t, adapter, tt.o, tt.coming...)

@@ -49,6 +49,9 @@ func trialID(run string, ordinal int) string { return fmt.Sprintf("%s:%d", run, 
 
 // Of tells whose trial a delivery turned out to be.
 func (s Span) Of(t eval.Trial) {
+	if s.span == nil {
+		return
+	}
 	s.set(TrialID.String(trialID(t.Run, t.Ordinal)), Case.String(t.Case.ID), Variant.String(t.Variant.ID), Repeat.Int(t.Repeat))
 }
 

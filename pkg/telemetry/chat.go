@@ -130,20 +130,27 @@ func (s Span) Answered(a Answer) {
 			s.set(text.key.String(s.name(text.value)))
 		}
 	}
+	s.set(usage(a.Usage)...)
+}
+
+// usage is how tokens are shown. Those that nobody counted are left out.
+func usage(u eval.Usage) []attribute.KeyValue {
+	var attrs []attribute.KeyValue
 	for _, count := range []struct {
 		key    attribute.Key
 		tokens int
 	}{
-		{UsageInput, a.Usage.Input},
-		{UsageOutput, a.Usage.Output},
-		{UsageCacheRead, a.Usage.CacheRead},
-		{UsageCacheWrite, a.Usage.CacheWrite},
-		{UsageReasoning, a.Usage.Reasoning},
+		{UsageInput, u.Input},
+		{UsageOutput, u.Output},
+		{UsageCacheRead, u.CacheRead},
+		{UsageCacheWrite, u.CacheWrite},
+		{UsageReasoning, u.Reasoning},
 	} {
 		if count.tokens > 0 {
-			s.set(count.key.Int(count.tokens))
+			attrs = append(attrs, count.key.Int(count.tokens))
 		}
 	}
+	return attrs
 }
 
 // Refused marks a call as failed: with the kind of error, the status of the HTTP

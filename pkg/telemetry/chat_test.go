@@ -70,7 +70,7 @@ func TestModelOf(t *testing.T) {
 func told(tb testing.TB, system string, messages []telemetry.Message) (instructions, input string) {
 	tb.Helper()
 	tracer, rec := telemetrytest.New(tb, telemetrytest.Content())
-	telemetrytest.Deliver(context.Background(), tracer, func(ctx context.Context) { //nolint:usetesting // rapid's has none
+	telemetrytest.Deliver(context.Background(), tracer, func(ctx context.Context) {
 		_, span := telemetry.Chat(ctx, func() telemetry.Call { return telemetry.Call{Model: telemetry.Model{Name: "m"}} }, telemetry.Span{})
 		span.Told(system, messages)
 		span.End()

@@ -10,8 +10,12 @@ import (
 )
 
 // Checks begins the span of the checks of an agent's trial: `checks`. Below it is what
-// they ask of the world; those that only look at the trajectory have no span.
+// they ask of the world; those that only look at the trajectory have no span. Where
+// there are none, there is nothing to show.
 func Checks(ctx context.Context, n int) (context.Context, Span) {
+	if n == 0 {
+		return ctx, Span{}
+	}
 	return below(ctx, trace.SpanKindInternal, func() (string, []attribute.KeyValue) {
 		return "checks", []attribute.KeyValue{ChecksN.Int(n)}
 	})

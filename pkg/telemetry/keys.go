@@ -3,10 +3,11 @@ package telemetry
 import "go.opentelemetry.io/otel/attribute"
 
 // SchemaURL of the conventions that the names below are from: GenAI and MCP live in a
-// repository of their own since 2026 and are in development, so their names are kept
-// here and not taken from a package. Where a name changed after semantic conventions
-// 1.41, it is the new one.
-const SchemaURL = "https://opentelemetry.io/schemas/gen-ai-dev/1.0.0-dev"
+// repository of their own since 2026 (open-telemetry/semantic-conventions-genai) and are
+// in development, so their names are kept here and not taken from a package. Where a
+// name changed after semantic conventions 1.41, it is the new one. The URL is that of
+// the registry's manifest; it names a version, and nothing is served there.
+const SchemaURL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"
 
 // Ours.
 const (

@@ -19,8 +19,7 @@ type Peer struct {
 	Protocol, Session string
 }
 
-// To tells whom the work of the span is done with: for a start all of it, for a
-// request what the conventions ask for.
+// To tells whom the work of the span is done with, as far as it is known.
 func (s Span) To(p Peer) {
 	if s.span == nil {
 		return

@@ -114,7 +114,6 @@ func (s Span) Brought(o eval.Outcome) {
 	if s.span == nil {
 		return
 	}
-	s.Gave(o.Result)
 	switch o.Kind {
 	case eval.OutcomeOK:
 	case eval.OutcomeToolError:

@@ -64,14 +64,17 @@ func before(sends []Send, s Send) *Send {
 // the first is linked to the dispatch of the one before, and says what became of that.
 func (s Send) tell(t *Tracer, root Identity, before *Send) {
 	o := []trace.SpanStartOption{trace.WithTimestamp(s.Sent)}
-	attrs := []attribute.KeyValue{
+	attrs := append(make([]attribute.KeyValue, 0, 12), // all that there can be
 		MessagingSystem.String("asynq"), MessagingName.String("send"), MessagingType.String("send"), MessagingQueue.String(s.Queue),
-		RunID.String(s.Run), AttemptN.Int(s.N), Outcome.String(s.outcome()),
+		RunID.String(s.Run), AttemptN.Int(s.N), Outcome.String(s.outcome()))
+	if s.UID != "" {
+		attrs = append(attrs, MessagingID.String(s.UID), AttemptID.String(s.UID))
 	}
-	for _, a := range []attribute.KeyValue{MessagingID.String(s.UID), AttemptID.String(s.UID), Worker.String(s.Worker), Reason.String(string(s.Reason))} {
-		if a.Value.AsString() != "" {
-			attrs = append(attrs, a)
-		}
+	if s.Worker != "" {
+		attrs = append(attrs, Worker.String(s.Worker))
+	}
+	if s.Reason != "" {
+		attrs = append(attrs, Reason.String(string(s.Reason)))
 	}
 	if before != nil {
 		o = append(o, linkTo(sampled(root.Trace, sendSpan(before.Run, before.Ordinal, before.N))))

@@ -63,18 +63,17 @@ func (t *Tracer) Trial(s Settled) {
 		at.tell(t, id, before(sends[:i], at))
 	}
 	if s.Result.Verdict == eval.Error {
-		Span{span: root}.Fail(string(s.Result.Reason), s.Result.Message)
+		Span{root, showing{content: t.content}}.complain(string(s.Result.Reason), s.Result.Message)
 	}
 	root.End(trace.WithTimestamp(end))
 }
 
 // about is what the root of a trial's trace says.
 func about(s Settled, of string) []attribute.KeyValue {
-	attrs := []attribute.KeyValue{
+	attrs := append(make([]attribute.KeyValue, 0, 10), // all that there can be
 		TrialID.String(trialID(of, s.Ordinal)), RunID.String(s.Run),
 		Case.String(s.Case.ID), Kind.String(string(s.Case.Kind)), Variant.String(s.Variant.ID), Repeat.Int(s.Repeat),
-		Verdict.String(string(s.Result.Verdict)),
-	}
+		Verdict.String(string(s.Result.Verdict)))
 	if s.Result.Reason != "" {
 		attrs = append(attrs, Reason.String(string(s.Result.Reason)))
 	}

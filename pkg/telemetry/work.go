@@ -40,7 +40,11 @@ func Steps(ctx context.Context, kind eval.Kind, t eval.Trial, server string) (co
 }
 
 // Doubted says that nobody is judged on what the span shows.
-func (s Span) Doubted() { s.set(Outcome.String("in_doubt")) }
+func (s Span) Doubted() {
+	if s.span != nil {
+		s.set(Outcome.String("in_doubt"))
+	}
+}
 
 // Worked tells what the work of the span came to, and ends it as of the time when the
 // work itself was over: what it is scored on follows. That checks could not be decided
@@ -55,20 +59,7 @@ func (s Span) Worked(r eval.Result, ended time.Time) {
 			attrs = append(attrs, a)
 		}
 	}
-	for _, n := range []struct {
-		key    attribute.Key
-		tokens int
-	}{
-		{UsageInput, r.Usage.Input},
-		{UsageOutput, r.Usage.Output},
-		{UsageCacheRead, r.Usage.CacheRead},
-		{UsageCacheWrite, r.Usage.CacheWrite},
-		{UsageReasoning, r.Usage.Reasoning},
-	} {
-		if n.tokens > 0 {
-			attrs = append(attrs, n.key.Int(n.tokens))
-		}
-	}
+	attrs = append(attrs, usage(r.Usage)...)
 	s.set(attrs...)
 	s.scored(r.Scores, ended)
 	if r.Verdict == eval.Error && r.Reason != eval.ReasonScorerFailed {

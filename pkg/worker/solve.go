@@ -89,6 +89,9 @@ func (w *Worker) fresh(ctx context.Context, set setting) (*client.Attachment, er
 func started(ctx context.Context, set setting, open func(context.Context) (*client.Attachment, error)) (*client.Attachment, error) {
 	ctx, span := telemetry.Start(ctx, set.spec.Name)
 	defer span.End()
+	if span.On() {
+		span.To(set.spec.Peer())
+	}
 	att, err := open(ctx)
 	switch start, ok := errors.AsType[*client.StartError](err); {
 	case ok:

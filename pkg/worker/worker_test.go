@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 		if len(os.Args) > 2 {
 			o.Break = os.Args[2]
 		}
+		if file := os.Getenv("HEARD"); file != "" {
+			o.Heard = heardIn(file)
+		}
 		if err := demo.Serve(context.Background(), o); err != nil {
 			os.Exit(1)
 		}

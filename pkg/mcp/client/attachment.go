@@ -142,7 +142,7 @@ func (a *Attachment) Read(ctx context.Context, uri string) eval.Outcome {
 // ask makes one request, of which a span tells whom it goes to.
 func (a *Attachment) ask(ctx context.Context, span telemetry.Span, send func(context.Context) error) eval.Outcome {
 	if span.On() {
-		span.To(a.s.Peer())
+		span.To(a.s.peer())
 	}
 	return a.s.do(ctx, a, a.s.callTimeout(), send)
 }

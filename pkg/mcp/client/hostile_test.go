@@ -31,6 +31,7 @@ type rpc struct {
 		Cursor          string          `json:"cursor"`
 		ProtocolVersion string          `json:"protocolVersion"`
 		Capabilities    json.RawMessage `json:"capabilities"`
+		Meta            json.RawMessage `json:"_meta"`
 		Arguments       struct {
 			Do   string `json:"do"`
 			N    int    `json:"n"`
@@ -274,6 +275,8 @@ func (h *hostile) call(m rpc) {
 		_ = os.Stdout.Close()
 	case "environment":
 		h.text(id, strings.Join(os.Environ(), "\n"))
+	case "meta":
+		h.text(id, string(m.Params.Meta))
 	case "cwd":
 		dir, _ := os.Getwd()
 		h.text(id, dir)

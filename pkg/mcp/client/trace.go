@@ -39,19 +39,33 @@ func (metaPropagator) InjectMeta(ctx context.Context, meta *mcp.Meta) *mcp.Meta 
 // ExtractMeta is for servers, which this is none of.
 func (metaPropagator) ExtractMeta(ctx context.Context, _ *mcp.Meta) context.Context { return ctx }
 
+// Peer is what traces are told of a server before there is a session with it.
+func (s Spec) Peer() telemetry.Peer {
+	p := telemetry.Peer{Server: s.Name, Transport: "pipe"}
+	if s.Server.URL == "" {
+		return p
+	}
+	p.Transport = "tcp"
+	// An address that is a secret is shown to nobody, nor is a part of it.
+	if u, err := url.Parse(s.Server.URL); err == nil && s.Redact.String(s.Server.URL) == s.Server.URL {
+		p.Host, p.Port = u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	return p
+}
+
 // Peer is what traces are told of the other end.
 func (s *Session) Peer() telemetry.Peer {
-	p := telemetry.Peer{Server: s.spec.Name, Name: s.info.Name, Version: s.info.Version, Protocol: s.info.Protocol}
-	switch {
-	case s.deaf: // a server in this process
-	case s.proc != nil:
-		p.Transport = "pipe"
-	default:
-		p.Transport, p.Session = "tcp", s.client.GetSessionId()
-		// An address that is a secret is shown to nobody, nor is a part of it.
-		if u, err := url.Parse(s.spec.Server.URL); err == nil && s.spec.Redact.String(s.spec.Server.URL) == s.spec.Server.URL {
-			p.Host, p.Port = u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-		}
+	p := s.peer()
+	p.Name, p.Version = s.info.Name, s.info.Version
+	return p
+}
+
+// peer is what they are told of it with each request.
+func (s *Session) peer() telemetry.Peer {
+	p := s.spec.Peer()
+	p.Protocol, p.Session = s.info.Protocol, s.client.GetSessionId()
+	if s.deaf { // a server in this process
+		p.Transport = ""
 	}
 	return p
 }

@@ -78,9 +78,9 @@ func urlSpec(url string, tr eval.Transport) client.Spec {
 	return client.Spec{Name: "web", Dir: "/srv/suite", Server: eval.Server{URL: url, Transport: tr, CallTimeout: 20 * time.Second, CloseTimeout: time.Second}}
 }
 
-// TestTransports drives mcp-go's own servers over every transport.
-func TestTransports(t *testing.T) {
-	serve := map[string]func(t *testing.T, srv *server.MCPServer) *client.Session{
+// transports serve a server of mcp-go over each transport and open a session with it.
+func transports() map[string]func(t *testing.T, srv *server.MCPServer) *client.Session {
+	return map[string]func(t *testing.T, srv *server.MCPServer) *client.Session{
 		"streamable http": func(t *testing.T, srv *server.MCPServer) *client.Session {
 			t.Helper()
 			ts := httptest.NewServer(server.NewStreamableHTTPServer(srv))
@@ -112,7 +112,11 @@ func TestTransports(t *testing.T) {
 			return s
 		},
 	}
-	for name, start := range serve {
+}
+
+// TestTransports drives mcp-go's own servers over every transport.
+func TestTransports(t *testing.T) {
+	for name, start := range transports() {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, friendly(t))
 			if got := s.Info(); got.Name != "friendly" || got.Version != "1.2" || got.Profile != client.ProfileBare {

@@ -341,10 +341,10 @@ func (c *committer) limitsOf(ctx context.Context, run string) (*limits, error) {
 
 // rowQuery reads standing results beside what the run's current grading says.
 const rowQuery = `
-	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.tokens, a.trace_id, a.started, a.ended, r.body, j.body
+	SELECT t.ordinal, a.uid, a.n, a.worker, a.cost, a.tokens, coalesce(nullif(a.trace_id, ''), g.trace_id, ''), a.started, a.ended, r.body, j.body
 	FROM trials t JOIN attempts a ON a.uid = t.result JOIN results r ON r.uid = t.result
 	LEFT JOIN trials s ON s.run = (SELECT grading FROM runs WHERE id = t.run) AND s.ordinal = t.ordinal
-	LEFT JOIN results j ON j.uid = s.result `
+	LEFT JOIN results j ON j.uid = s.result LEFT JOIN attempts g ON g.uid = s.result `
 
 func scanRow(row scanner) (store.Row, error) {
 	var r store.Row

@@ -67,7 +67,9 @@ func testGrading(t *testing.T, s store.Store) {
 	})
 	mark(t, s, grading1, store.Mark{Ordinal: 0, Attempt: 1}, store.Mark{Ordinal: 1, Attempt: 1})
 	said := judgement(grading1, 0, 1, true)
-	stored, err := s.Commit(ctx, []eval.Record{said, said, judgement(grading1, 1, 1, false)})
+	bad := judgement(grading1, 1, 1, false)
+	bad.TraceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+	stored, err := s.Commit(ctx, []eval.Record{said, said, bad})
 	must(t, err)
 	equal(t, "verdicts", []eval.Verdict{stored[0].Result.Verdict, stored[2].Result.Verdict}, []eval.Verdict{eval.Pass, eval.Fail})
 	equal(t, "final", []bool{stored[0].Final, stored[1].Final, stored[2].Final}, []bool{true, false, true})
@@ -78,6 +80,7 @@ func testGrading(t *testing.T, s store.Store) {
 	must(t, err)
 	equal(t, "folded", row.Result.Verdict, eval.Fail)
 	equal(t, "reason", row.Result.Reason, eval.ReasonJudgedBad)
+	equal(t, "the trace of what judged it", row.TraceID, bad.TraceID)
 
 	runs, err := s.ListRuns(ctx, store.RunFilter{})
 	must(t, err)

@@ -1,0 +1,346 @@
+package worker_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/evalfarm/evalfarm/internal/demo"
+	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/jobs"
+	"github.com/evalfarm/evalfarm/pkg/llm"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
+	"github.com/evalfarm/evalfarm/pkg/telemetry/telemetrytest"
+	"github.com/evalfarm/evalfarm/pkg/worker"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// heardIn writes the trace contexts of requests into a file, a line each.
+func heardIn(file string) func(string, map[string]any) {
+	return func(method string, meta map[string]any) {
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		defer f.Close()
+		fmt.Fprintln(f, method, meta["traceparent"])
+	}
+}
+
+// A scene is a delivery of which all spans are looked at.
+type scene struct {
+	name    string
+	c       eval.Case
+	set     option
+	job     func(b *bundle, j *jobs.Job)         // what is special of its job
+	meddle  func(b *bundle, say func(jobs.Word)) // while it runs
+	http    bool                                 // the server is one over Streamable HTTP
+	content bool
+}
+
+// scenes are all kinds of ends that a delivery can come to.
+func scenes() []scene {
+	with := func(server func(*eval.Server)) option {
+		return func(_ *worker.Options, s *eval.Snapshot, _ []eval.Case) {
+			acme := s.Servers["acme"]
+			server(&acme)
+			s.Servers["acme"] = acme
+		}
+	}
+	breaks := func(name string) func(*eval.Server) {
+		return func(s *eval.Server) { s.Command = append(slices.Clone(s.Command), name) }
+	}
+	agent := func(moves ...llm.Response) option { return declared(map[string]modelFunc{"agent": moving(moves...)}) }
+	asking := func(set option, job func(*jobs.Job)) (option, func(*bundle, *jobs.Job)) {
+		return func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
+				set(o, s, cs)
+				grading(eval.Grading{})(o, s, cs)
+			}, func(b *bundle, j *jobs.Job) {
+				j.Run, j.Subject = "r-1.g1", b.subject(done())
+				j.Traceparent = telemetry.Attempt{Run: j.Run, N: 1, Of: "r-1"}.Traceparent(true)
+				if job != nil {
+					job(j)
+				}
+			}
+	}
+	verdict := func(arguments string) option {
+		return declared(map[string]modelFunc{"judge": moving(calls("verdict", arguments))})
+	}
+	read := eval.Case{ID: "read", Kind: eval.KindScript, Server: "acme", Steps: []eval.Step{{ID: "1", Read: "acme://report/gone?key=k"}}}
+	several := func(of ...llm.Call) llm.Response {
+		return llm.Response{Stop: llm.StopCalls, Usage: eval.Usage{Input: 10, Output: 5, CacheRead: 4}, Message: llm.Message{Role: llm.Assistant, Calls: of}}
+	}
+	polling := active("poll")
+	polling.Steps[0].RepeatUntil = &eval.RepeatUntil{Path: "status", Equals: eval.JSON(`"NEVER"`), Max: 2, Every: time.Millisecond}
+	verified := conversation(
+		contains("active"),
+		eval.Check{ID: "state", Verify: &eval.VerifyCheck{Step: &eval.Step{ID: "1", Call: "getCustomerStatus", Arguments: eval.JSON(customer), Expect: eval.JSON(`{"status":"ACTIVE"}`)}}},
+		eval.Check{ID: "style", Scorer: &eval.ScorerCheck{Command: []string{"/bin/sh", "-c", `echo '{"score":1,"reason":"short"}'`}}},
+		judged("tone"),
+	)
+	scorerFails := conversation(eval.Check{ID: "style", Scorer: &eval.ScorerCheck{Command: []string{"/bin/sh", "-c", `echo "cannot" >&2; exit 3`}}})
+	limited := conversation()
+	limited.Limits.ToolCalls = 1
+	down := func(kind llm.Kind) modelFunc {
+		return func(context.Context, llm.Request) (llm.Response, error) {
+			return llm.Response{}, &llm.Error{Kind: kind, Status: 529, Message: "busy"}
+		}
+	}
+	hung := newHanging()
+	judgePass, passJob := asking(verdict(`{"pass":true,"reason":"kind"}`), nil)
+	judgeFail, failJob := asking(verdict(`{"pass":false,"reason":"rude"}`), nil)
+	judgeDown, downJob := asking(declared(map[string]modelFunc{"judge": down(llm.Overloaded)}), nil)
+	crash := with(breaks("crash-on-hostile-input"))
+	return []scene{
+		{name: "script_pass", c: active("a")},
+		{name: "script_fail", c: call("a", customer, `{"status":"GONE"}`), content: true},
+		{name: "script_poll", c: polling},
+		{name: "second_attempt", c: active("a"), job: func(_ *bundle, j *jobs.Job) {
+			j.Attempt, j.Traceparent = 2, telemetry.Attempt{Run: j.Run, N: 2}.Traceparent(true)
+		}},
+		{name: "catalog", c: eval.Case{ID: "listing", Kind: eval.KindCatalog, Server: "acme", Catalog: &eval.Catalog{Rules: []string{"legal_names", "no_root_all_of"}}}},
+		{name: "tool_error", c: call("a", `{"customerId":"nobody"}`, `{"status":"ACTIVE"}`), content: true},
+		{name: "rejection", c: read, content: true},
+		{name: "crash", c: call("a", `{"customerId":"'; DROP TABLE users; --"}`, `{"status":"ACTIVE"}`), set: crash, content: true},
+		{name: "start_failed", c: active("a"), set: with(func(s *eval.Server) { s.Command = []string{"/no/such/command"} }), content: true},
+		{name: "start_exited", c: active("a"), set: with(func(s *eval.Server) { s.Command = []string{"/bin/sh", "-c", "echo no key >&2; exit 3"} })},
+		{name: "timeout", c: eval.Case{ID: "slow", Kind: eval.KindScript, Server: "acme", Steps: []eval.Step{{ID: "1", Call: "getSLACompliance", Arguments: eval.JSON(`{"serviceId":"api-gateway"}`)}}}, set: with(func(s *eval.Server) {
+			breaks("slow-tool")(s)
+			s.CallTimeout = 2 * time.Second
+		})},
+		{name: "agent_pass", c: verified, content: true, set: agent(
+			several(llm.Call{ID: "c1", Tool: "getCustomerStatus", Arguments: customer}, llm.Call{ID: "c2", Tool: "getOrderStatus", Arguments: `{"orderId":"ORD-20240815"}`}),
+			says("CUST-4091 is active."))},
+		{name: "agent_fail", c: conversation(contains("nothing of the kind")), set: agent(calls("getCustomerStatus", customer), says("I do not know."))},
+		{name: "agent_invalid_calls", c: conversation(), content: true, set: agent(several(
+			llm.Call{ID: "c1", Tool: "no\nsuch", Arguments: customer}, llm.Call{ID: "c2", Tool: "getCustomerStatus", Arguments: `{"wrong`}, llm.Call{ID: "c3", Tool: "getCustomerStatus", Arguments: `{}`}))},
+		{name: "agent_search", c: conversation(), content: true, set: func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
+			agent(calls("search_tools", `{"query":"customer"}`))(o, s, cs)
+			s.Variants = []eval.Variant{eval.NewVariant(map[string]string{eval.AxisLoading: string(eval.LoadingSearch)})}
+		}},
+		{name: "agent_over_limit", c: limited, set: agent(several(
+			llm.Call{ID: "c1", Tool: "getCustomerStatus", Arguments: customer}, llm.Call{ID: "c2", Tool: "getCustomerStatus", Arguments: customer}))},
+		{name: "agent_model_down", c: conversation(), set: declared(map[string]modelFunc{"agent": down(llm.Overloaded)})},
+		{name: "agent_scorer_fails", c: scorerFails, set: agent(says("Yes.")), content: true},
+		{name: "cancelled", c: conversation(), set: declared(map[string]modelFunc{"agent": hung.Generate}), meddle: func(_ *bundle, say func(jobs.Word)) {
+			<-hung.asked
+			say(jobs.Word{Control: eval.ControlCancel})
+		}},
+		{name: "drained", c: conversation(), set: func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
+			declared(map[string]modelFunc{"agent": hung.Generate})(o, s, cs)
+			o.Grace = time.Millisecond
+		}, meddle: func(b *bundle, _ func(jobs.Word)) {
+			<-hung.asked
+			b.stop()
+		}},
+		{name: "no_room", c: conversation(), set: declared(map[string]modelFunc{"agent": down(llm.Later)})},
+		{name: "script_http", c: active("a"), http: true},
+		{name: "unreadable", c: active("a"), job: func(_ *bundle, j *jobs.Job) { j.Header = strings.Repeat("0", 64) }},
+		{name: "judge_pass", c: conversation(judged("tone")), set: judgePass, job: passJob, content: true},
+		{name: "judge_fail", c: conversation(judged("tone")), set: judgeFail, job: failJob},
+		{name: "judge_unreachable", c: conversation(judged("tone")), set: judgeDown, job: downJob},
+	}
+}
+
+// traced carries out a scene. Heard are the trace contexts that the server saw.
+func (s scene) traced(t *testing.T, tracer *telemetry.Tracer, opts ...option) (b *bundle, heard string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "heard")
+	var word atomic.Pointer[jobs.Word]
+	set := func(o *worker.Options, snap *eval.Snapshot, cs []eval.Case) {
+		o.Tracer, o.Queue = tracer, "trials"
+		acme := snap.Servers["acme"]
+		acme.Env = map[string]string{"HEARD": file}
+		acme.Isolation = eval.IsolationTrial
+		if s.http {
+			acme = eval.Server{URL: overHTTP(t, file), Isolation: eval.IsolationTrial}
+		}
+		snap.Servers["acme"] = acme
+		o.Place.(*place).word = func(c jobs.Claim) jobs.Word {
+			w := jobs.Word{Control: eval.ControlRun}
+			if said := word.Load(); said != nil {
+				w = *said
+			}
+			w.UID = c.UID
+			return w
+		}
+	}
+	opts = append([]option{set}, opts...)
+	if s.set != nil {
+		opts = append(opts, s.set)
+	}
+	b = setup(t, []eval.Case{s.c}, opts...)
+	j := jobs.Job{Run: "r-1", Attempt: 1, Header: b.header, Traceparent: telemetry.Attempt{Run: "r-1", N: 1}.Traceparent(true)}
+	if s.job != nil {
+		s.job(b, &j)
+	}
+	b.place.jobs <- j
+	if s.meddle != nil {
+		s.meddle(b, func(w jobs.Word) { word.Store(&w) })
+	}
+	_ = b.handled()
+	raw, _ := os.ReadFile(file)
+	return b, string(raw)
+}
+
+// overHTTP serves the demo in this process until the test ends, and gives its URL.
+func overHTTP(t *testing.T, heard string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- demo.Serve(ctx, demo.Options{Name: "acme", HTTP: ":0", Err: w, Heard: heardIn(heard)})
+		_ = w.Close()
+	}()
+	lines := bufio.NewReader(r)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("no address: %v", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	_, url, _ := strings.Cut(strings.TrimSpace(line), "serving ")
+	return url
+}
+
+// told writes down all that spans say, but for what differs each time.
+func told(t *testing.T, rec *telemetrytest.Recorder) string {
+	t.Helper()
+	self, _ := os.Executable()
+	differing := regexp.MustCompile(`(evalfarm\.attempt\.uid|messaging\.message\.id|jsonrpc\.request\.id|server\.port|mcp\.session\.id)=\S+`)
+	var out bytes.Buffer
+	say := func(indent, mark string, attrs map[string]any) {
+		for _, key := range slices.Sorted(maps.Keys(attrs)) {
+			value := strings.ReplaceAll(fmt.Sprint(attrs[key]), "\n", `\n`)
+			if len(value) > 200 {
+				value = value[:200] + "…"
+			}
+			fmt.Fprintf(&out, "%s%s%s\n", indent, mark, differing.ReplaceAllString(key+"="+value, "$1=…"))
+		}
+	}
+	spans := rec.Spans()
+	slices.SortStableFunc(spans, func(x, y telemetrytest.Span) int { // those at once, by name
+		if strings.HasPrefix(x.Name, "execute_tool") && strings.HasPrefix(y.Name, "execute_tool") && x.ParentID == y.ParentID {
+			return strings.Compare(x.Name, y.Name)
+		}
+		return x.Start.Compare(y.Start)
+	})
+	shown := 0
+	var tell func(parent, indent string)
+	tell = func(parent, indent string) {
+		for _, s := range spans {
+			if s.ParentID != parent {
+				continue
+			}
+			shown++
+			fmt.Fprintf(&out, "%s%s (%s) %s\n", indent, s.Name, s.Kind, strings.TrimSpace(s.Status+" "+s.Message))
+			say(indent, "  . ", s.Attrs)
+			for _, e := range s.Events {
+				fmt.Fprintf(&out, "%s  * %s\n", indent, e.Name)
+				say(indent, "      ", e.Attrs)
+				if judge := strings.HasPrefix(s.Name, "judge"); !judge && !e.Time.Equal(s.End) {
+					t.Errorf("%s: event %s at %s, want the end %s", s.Name, e.Name, e.Time, s.End)
+				}
+			}
+			for _, l := range s.Links {
+				if l.TraceID != s.TraceID {
+					t.Errorf("%s: a link to another trace %s", s.Name, l.TraceID)
+				}
+				fmt.Fprintf(&out, "%s  > link to %s\n", indent, named(spans, l.SpanID))
+			}
+			tell(s.SpanID, indent+"    ")
+		}
+	}
+	if len(spans) > 0 {
+		fmt.Fprintf(&out, "trace %s, below %s\n", spans[0].TraceID, spans[0].ParentID)
+		tell(spans[0].ParentID, "")
+	}
+	if shown != len(spans) {
+		t.Errorf("%d of %d spans are below the delivery:\n%s", shown, len(spans), rec.Tree())
+	}
+	for _, s := range spans {
+		if s.TraceID != spans[0].TraceID {
+			t.Errorf("%s is in another trace", s.Name)
+		}
+	}
+	text := regexp.MustCompile(`(stderr ends with:|HTTP/).*`).ReplaceAllString(out.String(), "$1 …") // of a panic, lines of our own
+	return strings.ReplaceAll(text, self, "SELF")
+}
+
+// named is what a link leads to: a span of the delivery, or the id of another.
+func named(spans []telemetrytest.Span, id string) string {
+	for _, s := range spans {
+		if s.SpanID == id {
+			return s.Name
+		}
+	}
+	return id
+}
+
+// Every span of every kind of delivery: testdata/trace has what is expected of each.
+func TestSpansOfADelivery(t *testing.T) {
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			modes := []bool{false}
+			if s.content {
+				modes = append(modes, true)
+			}
+			for _, content := range modes {
+				file, o := filepath.Join("testdata", "trace", s.name+".txt"), []telemetrytest.Option(nil)
+				if content {
+					file, o = filepath.Join("testdata", "trace", s.name+".content.txt"), append(o, telemetrytest.Content())
+				}
+				tracer, rec := telemetrytest.New(t, o...)
+				_, heard := s.traced(t, tracer)
+				got := told(t, rec)
+				if *update {
+					if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got); diff != "" {
+					t.Errorf("content %t (-want +got):\n%s", content, diff)
+				}
+				// What the server saw is the spans of its requests.
+				ids := map[string]string{}
+				for _, span := range rec.Spans() {
+					ids["00-"+span.TraceID+"-"+span.SpanID+"-01"] = span.Name
+				}
+				for line := range strings.Lines(heard) {
+					method, context, _ := strings.Cut(strings.TrimSpace(line), " ")
+					if name := ids[context]; !strings.HasPrefix(name, map[string]string{"tools/call": "execute_tool", "resources/read": "resources/read"}[method]) || name == "" {
+						t.Errorf("the server saw %q, which is span %q", line, name)
+					}
+				}
+				if requests := strings.Count(got, "mcp.method.name=tools/call"); requests != strings.Count(heard, "\n") && s.name != "crash" {
+					t.Errorf("the server saw %q of %d calls", heard, requests)
+				}
+			}
+		})
+	}
+}
