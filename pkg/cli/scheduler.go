@@ -63,6 +63,10 @@ explain.`,
 				return fmt.Errorf("listen on %s: %w", f.listen, err)
 			}
 			defer listener.Close()
+			if f.told, err = c.tells(ctx, "evalfarm-scheduler", ""); err != nil {
+				return err
+			}
+			defer c.told(ctx, f.told)
 			return c.withStore(ctx, func(s store.Store) error {
 				if len(args)+len(f.resume) == 0 {
 					return f.serve(ctx, c, s, listener)
@@ -200,6 +204,7 @@ func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, liste
 	if err != nil {
 		return err
 	}
+	conf.Tracer = f.told.Tracer()
 	farm, err := c.farm()
 	if err != nil {
 		return err
@@ -256,6 +261,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if err != nil {
 		return err
 	}
+	conf.Tracer = f.told.Tracer()
 	if conf.Targets, err = c.targets(); err != nil {
 		return err
 	}

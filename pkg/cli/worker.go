@@ -65,6 +65,12 @@ explain.`,
 			if spool != "" {
 				dir = c.env.abs(spool)
 			}
+			told, err := c.tells(cmd.Context(), "evalfarm-worker", "")
+			if err != nil {
+				return err
+			}
+			defer c.told(cmd.Context(), told)
+			conf.Tracer = told.Tracer()
 			work := app.WorkerConfig{Config: conf, Token: token, Spool: dir}
 			if health != "" {
 				if work.Health, err = new(net.ListenConfig).Listen(cmd.Context(), "tcp", health); err != nil {
