@@ -15,7 +15,7 @@ func Ask(ctx context.Context, env []string) (at string, err error) {
 	if traced, err := e.traced(); !traced || err != nil {
 		return "", err
 	}
-	p, err := e.endpoint()
+	p, err := e.traces().endpoint()
 	if err != nil {
 		return "", err
 	}
