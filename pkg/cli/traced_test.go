@@ -418,6 +418,11 @@ func TestTraceOfAFarm(t *testing.T) {
 	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL(), "EVALFARM_TELEMETRY_CONTENT=true"}
 	f := traceFarm(t, env, env)
 	f.connected(t, r.Spans())
+	for _, s := range r.Spans() {
+		if s.Name == "trial judged" {
+			pictured(t, trail(r.Spans(), s.TraceID))
+		}
+	}
 
 	raw := r.Raw()
 	for what, text := range map[string]string{"spans and pushed metrics": raw, "logs": f.logs} {
