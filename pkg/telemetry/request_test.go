@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -294,12 +295,10 @@ func TestWorked(t *testing.T) {
 				span.Worked(tt.result, ended)
 			})
 			got := rec.One("invoke_agent sonnet")
-			for key, value := range map[string]any{
+			maps.Copy(tt.want, map[string]any{
 				"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sonnet", "gen_ai.conversation.id": "r:3",
 				"gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude", "evalfarm.case": "refund",
-			} {
-				tt.want[key] = value
-			}
+			})
 			if diff := cmp.Diff(tt.want, got.Attrs); diff != "" || got.Status != tt.status || !got.End.Equal(ended) {
 				t.Errorf("%s at %s; attributes (-want +got):\n%s", got.Status, got.End, diff)
 			}
