@@ -33,7 +33,9 @@ func (s *Scheduler) audit(ctx context.Context, r *running) error {
 		case jobs.Missing:
 			back = append(back, out[i])
 		case jobs.Expired:
-			lost = append(lost, r.lostRecord(out[i]))
+			record := lostRecord(out[i])
+			record.TraceID = s.traceOf(r, out[i])
+			lost = append(lost, record)
 		case jobs.Queued, jobs.Claimed, jobs.Committed:
 		}
 	}
@@ -75,12 +77,12 @@ func (s *Scheduler) busy(ctx context.Context, r *running, out []store.Trial) (bo
 // lostRecord is what the scheduler records for an attempt whose worker is gone.
 // Its uid follows from the attempt, so that recording it twice is the same as
 // once.
-func (r *running) lostRecord(t store.Trial) eval.Record {
+func lostRecord(t store.Trial) eval.Record {
 	now := time.Now()
 	j := jobs.Job{Run: t.Run, Ordinal: t.Ordinal, Attempt: t.Attempt}
 	return eval.Record{
 		UID: "lost:" + j.Key(), Run: t.Run, Ordinal: t.Ordinal, N: t.Attempt,
-		Outcome: eval.AttemptLost, TraceID: r.traced(t).TraceID().String(), Started: now, Ended: now,
+		Outcome: eval.AttemptLost, Started: now, Ended: now,
 		Result: eval.Result{
 			Verdict: eval.Error, Reason: eval.ReasonWorkerLost,
 			Message: "the worker that held this trial stopped beating",

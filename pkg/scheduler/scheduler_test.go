@@ -373,6 +373,10 @@ func TestExpiredClaimIsFollowedAndCountedApart(t *testing.T) {
 	if s := b.wait(run); s.Counts.Pass != 1 {
 		t.Errorf("counts %+v, want the pass of attempt 5: losses are not failures", s.Counts)
 	}
+	attempts, err := b.store.Attempts(t.Context(), run.ID, 0)
+	if err != nil || len(attempts) != 5 || attempts[0].TraceID != "" {
+		t.Errorf("attempts %+v (%v), want 5, in no trace: nobody traces", attempts, err)
+	}
 }
 
 func TestTrialThatKillsItsWorkersEnds(t *testing.T) {

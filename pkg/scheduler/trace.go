@@ -28,6 +28,15 @@ func (s *Scheduler) traceparent(r *running, t store.Trial) string {
 	return a.Traceparent(s.opts.Tracer.Sampled(a.TraceID()))
 }
 
+// traceOf is the trace that has an attempt which was lost: that is always told. Empty if
+// nobody traces.
+func (s *Scheduler) traceOf(r *running, t store.Trial) string {
+	if !s.opts.Tracer.On() {
+		return ""
+	}
+	return r.traced(t).TraceID().String()
+}
+
 // What a trace shows of a trial is told when the trial is settled: when its result is
 // stored or, if it waits for a judge of the run's own grading, when that is. A trial
 // that nobody judges after all is told at the end of its run. All of it is known from
@@ -135,7 +144,7 @@ func (s *Scheduler) tellRun(ctx context.Context, r *running) {
 		return
 	}
 	s.tellRest(ctx)
-	if r.run.Grading != "" {
+	if all := r.judges != nil && r.judges.run.Outcome == eval.OutcomeComplete; r.run.Grading != "" && !all {
 		err := s.store.EachResult(ctx, r.run.ID, func(row store.Row) error {
 			if !row.Result.AwaitsJudge() {
 				return nil

@@ -235,7 +235,7 @@ func TestTraceOfATrial(t *testing.T) {
 				}
 			},
 			[]string{
-				"trial case-0, internal, Error, says no answer, to run made, error.type=start_timeout, case=case-0, case.kind=script, cost.usd=0.0045, reason=start_timeout, repeat=1, run.id=R, trial.attempts=3, trial.id=R:0, variant=default, verdict=error",
+				"trial case-0, internal, Error, to run made, error.type=start_timeout, case=case-0, case.kind=script, cost.usd=0.0045, reason=start_timeout, repeat=1, run.id=R, trial.attempts=3, trial.id=R:0, variant=default, verdict=error",
 				send1 + "outcome=failed, reason=start_timeout, run.id=R",
 				send2 + "attempt.after=failed, outcome=failed, reason=start_timeout, run.id=R",
 				send3 + "attempt.after=failed, outcome=failed, reason=start_timeout, run.id=R",
@@ -533,7 +533,7 @@ func TestTraceOfATrialThatIsRetried(t *testing.T) {
 		aRun, aRun,
 		send1 + "outcome=done, run.id=R", send1 + "outcome=done, run.id=R",
 		send2 + "attempt.after=done, outcome=done, run.id=R",
-		"trial case-0, internal, Error, says no answer, to run made, error.type=start_timeout, case=case-0, case.kind=script, cost.usd=0.0015, reason=start_timeout, repeat=1, run.id=R, trial.attempts=1, trial.id=R:0, variant=default, verdict=error",
+		"trial case-0, internal, Error, to run made, error.type=start_timeout, case=case-0, case.kind=script, cost.usd=0.0015, reason=start_timeout, repeat=1, run.id=R, trial.attempts=1, trial.id=R:0, variant=default, verdict=error",
 		trial + "cost.usd=0.003, repeat=1, run.id=R, trial.attempts=2, trial.id=R:0, variant=default, verdict=pass",
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -665,6 +665,18 @@ func TestTracesCostNothingUnlessTheyAreWanted(t *testing.T) {
 	st := store.Stored{Run: "r", N: 2, Final: true}
 	if n := testing.AllocsPerRun(100, func() { b.sched.Stored(st) }); n > 0 {
 		t.Errorf("a record that nobody traces allocates %v times", n)
+	}
+}
+
+// What an error says quotes who failed, so it is shown with what is said alone.
+func TestTraceOfAnErrorThatSaysSomething(t *testing.T) {
+	b, rec := tracing(t, telemetrytest.Content())
+	run := b.create(1)
+	b.adopt(run)
+	b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, broke)
+	b.wait(run)
+	if got := rec.One("trial case-0").Message; got != "no answer" {
+		t.Errorf("the trial says %q, want what the error says", got)
 	}
 }
 

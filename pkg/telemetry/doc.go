@@ -6,7 +6,9 @@
 // to are computed from the run and the ordinal, so that the scheduler, every attempt
 // and every worker agree on them without asking anyone:
 //
-//	trial {case}                          the scheduler, when the trial has its result; linked to the run
+//	run {suite}                           the scheduler, when the run is done; the root of a trace of its own
+//
+//	trial {case}                          the scheduler, when the trial has its verdict; linked to the run
 //	└ send {queue}                        the scheduler: one for each attempt, linked to the one before
 //	  └ process {queue}                   the worker: one delivery
 //	    ├ start {server}
