@@ -300,6 +300,7 @@ func named(spans []telemetrytest.Span, id string) string {
 
 // Every span of every kind of delivery: testdata/trace has what is expected of each.
 func TestSpansOfADelivery(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -348,6 +349,7 @@ func TestSpansOfADelivery(t *testing.T) {
 
 // What a trial comes to is the same whether anybody traces it or not.
 func TestTracingChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -374,6 +376,7 @@ func TestTracingChangesNothing(t *testing.T) {
 // Secrets are planted where they can come back, and are in no span, with content or
 // without. What was said by others is in none without content.
 func TestSecretsAreInNoSpan(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-of-the-"
 	secrets := func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
 		vault(o, s, cs)
