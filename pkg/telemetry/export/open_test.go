@@ -24,11 +24,11 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/telemetry/export"
 )
 
-// opened is what an environment opens, and what it logs.
-func opened(t *testing.T, o export.Options, env ...string) (*export.Telemetry, *bytes.Buffer) {
+// told is what an environment opens, and what it logs.
+func told(t *testing.T, o export.Options, env ...string) (*export.Telemetry, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	o.Environ = append(o.Environ, env...)
+	o.Environ = append(env, "OTEL_METRICS_EXPORTER=none")
 	o.Service, o.Version, o.Logger = "evalfarm-worker", "v1", slog.New(slog.NewTextHandler(&log, nil))
 	tel, err := export.Open(t.Context(), o)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestOTLP(t *testing.T) {
 			if tt.grpc {
 				env = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.overGRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}
 			}
-			tel, log := opened(t, export.Options{}, append(env, tt.env...)...)
+			tel, log := told(t, export.Options{}, append(env, tt.env...)...)
 			work(t, tel.Tracer(), 3)
 			if err := tel.Close(t.Context()); err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestOTLPOverTLS(t *testing.T) {
 	if err := os.WriteFile(file, ca, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tel, _ := opened(t, export.Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.URL+"/otel/traces", "OTEL_EXPORTER_OTLP_CERTIFICATE="+file)
+	tel, _ := told(t, export.Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.URL+"/otel/traces", "OTEL_EXPORTER_OTLP_CERTIFICATE="+file)
 	work(t, tel.Tracer(), 1)
 	if err := tel.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestOTLPOverTLS(t *testing.T) {
 	if r.headers[":path"] != "/otel/traces" {
 		t.Errorf("got %q, want the path as it was given", r.headers[":path"])
 	}
-	tel, _ = opened(t, export.Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.URL+"/otel/traces")
+	tel, _ = told(t, export.Options{}, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+s.URL+"/otel/traces")
 	work(t, tel.Tracer(), 1)
 	if err := tel.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "1 spans are lost") {
 		t.Errorf("got %v, want that nobody knows the certificate", err)
@@ -120,7 +120,7 @@ func TestOTLPOverTLS(t *testing.T) {
 func TestPortions(t *testing.T) {
 	t.Parallel()
 	r := &receiver{}
-	tel, _ := opened(t, export.Options{}, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overGRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+	tel, _ := told(t, export.Options{}, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overGRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
 	for i := range 60 {
 		d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 1}, Queue: "trials", UID: "u"}
 		_, span := tel.Tracer().Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
@@ -163,7 +163,7 @@ func TestBadCollectors(t *testing.T) {
 			if tt.grpc {
 				env = append(env, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
 			}
-			tel, log := opened(t, export.Options{}, env...)
+			tel, log := told(t, export.Options{}, env...)
 			work(t, tel.Tracer(), 500)
 			err := tel.Close(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "500 spans are lost") || !strings.Contains(err.Error(), tt.want) {
@@ -223,7 +223,7 @@ func TestVariables(t *testing.T) {
 		"a bad one that nobody needs": {[]string{"OTEL_TRACES_SAMPLER=sometimes"}, "off"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tel, err := export.Open(t.Context(), export.Options{Environ: tt.env, Service: "evalfarm", Logger: slog.New(slog.DiscardHandler)})
+			tel, err := export.Open(t.Context(), export.Options{Environ: append(tt.env, "OTEL_METRICS_EXPORTER=none"), Service: "evalfarm", Logger: slog.New(slog.DiscardHandler)})
 			got := "off"
 			if wrong, ok := errors.AsType[*export.VariableError](err); ok {
 				got = wrong.Error() + "; " + wrong.Hint
@@ -270,7 +270,7 @@ func TestSampling(t *testing.T) {
 			if tt.slow {
 				o.Slow = 1
 			}
-			tel, _ := opened(t, o, append(tt.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overHTTP(t))...)
+			tel, _ := told(t, o, append(tt.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overHTTP(t))...)
 			for i := range 200 {
 				d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: tt.n}, Queue: "trials"}
 				_, span := tel.Tracer().Process(telemetry.Arrive(t.Context(), d.Traceparent(tel.Tracer().Sampled(d.TraceID()))), d)
@@ -304,7 +304,7 @@ func TestTraceFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "t.jsonl")
 	r := &receiver{}
 	for _, env := range []string{"", "OTEL_EXPORTER_OTLP_ENDPOINT=" + r.overHTTP(t)} {
-		tel, log := opened(t, export.Options{TraceFile: file}, env)
+		tel, log := told(t, export.Options{TraceFile: file}, env)
 		work(t, tel.Tracer(), 3)
 		if err := tel.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -376,7 +376,7 @@ func TestTraceFileOnAFullDisk(t *testing.T) {
 		t.Skip("this system has no /dev/full")
 	}
 	r := &receiver{}
-	tel, log := opened(t, export.Options{TraceFile: "/dev/full"}, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overHTTP(t))
+	tel, log := told(t, export.Options{TraceFile: "/dev/full"}, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overHTTP(t))
 	work(t, tel.Tracer(), 600)
 	if err := tel.Close(t.Context()); err != nil {
 		t.Error(err)
