@@ -45,6 +45,9 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				if err := f.showing.check(c); err != nil {
 					return err
 				}
+				if err := f.elsewhere(); err != nil {
+					return err
+				}
 				return c.send(ctx, args[0], load, sel, ordering{baseline: load.baseline}, func(d desk, run eval.Run) error {
 					return c.followRun(ctx, &f.showing, d, run)
 				})
@@ -57,6 +60,9 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				return err
 			}
 			if err := tape.put(c, &request.Suite.Suite); err != nil {
+				return err
+			}
+			if err := f.tells(ctx, c); err != nil {
 				return err
 			}
 			s, err := c.config().OpenStore(ctx)

@@ -50,7 +50,7 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	returns := func(why string) { w.opts.Tracer.Returned(span, why, t.at.redactor().String) }
 	commits := func(r eval.Record) error {
 		r.TraceID = w.opts.Tracer.Processed(span, r, t.at.redactor().String)
-		return w.commit(ctx, claim, r)
+		return w.measure(ctx, t.at, r, func() error { return w.commit(ctx, claim, r) })
 	}
 	spent := record.CostMicroUSD > 0 || claim.Job.Hold.Tokens > 0 && record.Tokens > 0
 	switch cause := context.Cause(work); {
