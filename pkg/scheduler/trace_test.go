@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -678,6 +679,37 @@ func TestTraceOfAnErrorThatSaysSomething(t *testing.T) {
 	if got := rec.One("trial case-0").Message; got != "no answer" {
 		t.Errorf("the trial says %q, want what the error says", got)
 	}
+}
+
+// What is settled while a scheduler is told to stop is told before it has.
+func TestTraceOfATrialThatIsSettledAtTheEnd(t *testing.T) {
+	tracer, rec := telemetrytest.New(t)
+	b := &bundle{t: t, store: setup(t, scheduler.Options{}).store, queue: &queue{}, judging: &queue{}}
+	b.agg = aggregate.New(b.store, aggregate.Options{Observe: func(st store.Stored) { b.sched.Stored(st) }})
+	b.sched = scheduler.New(b.store, b.queue, b.judging, b.agg, scheduler.Options{Tracer: tracer, Backoff: func(int) time.Duration { return 0 }})
+	run := b.create(2)
+	ctx, stop := context.WithCancel(t.Context())
+	keeping, end := context.WithCancel(t.Context())
+	var running, kept sync.WaitGroup
+	running.Go(func() { _ = b.sched.Run(ctx) })
+	kept.Go(func() { _ = b.agg.Run(keeping) })
+	defer kept.Wait()
+	defer end()
+	defer running.Wait()
+	defer stop()
+	b.adopt(run)
+	b.next(b.queue, run.ID, 2)
+	b.hand(b.queue.of(run.ID)[0], eval.AttemptFailed, broke)
+	b.next(b.queue, run.ID, 3)
+	b.sched.Between(func() {
+		b.hand(b.queue.of(run.ID)[2], eval.AttemptDone, passed)
+		if got := rec.Tree(); got != "" {
+			t.Errorf("told before the store could be asked:\n%s", got)
+		}
+		stop()
+	})
+	running.Wait()
+	rec.One("trial " + b.caseOf(run, 0))
 }
 
 // What it takes to tell of a trial, over a real store.
