@@ -182,8 +182,11 @@ func (b *bundle) next(q *queue, run string, n int) jobs.Job {
 	return q.of(run)[n-1]
 }
 
+// A relay is a farm whose scheduler changes.
+type relay struct{ *bundle }
+
 // leave lets another process take over, while a worker has a job.
-func (b *bundle) leave(run eval.Run, with jobs.Job) {
+func (b *relay) leave(run eval.Run, with jobs.Job) {
 	b.t.Helper()
 	b.queue.say(with, jobs.Claimed)
 	if err := b.sched.Park(b.t.Context(), run.ID); err != nil {
@@ -191,7 +194,7 @@ func (b *bundle) leave(run eval.Run, with jobs.Job) {
 	}
 	next := setupOver(b.t, b.store, scheduler.Options{Tracer: b.tracer})
 	next.tracer = b.tracer
-	*b = *next
+	b.bundle = next
 }
 
 var (
@@ -210,18 +213,18 @@ const (
 func TestTraceOfATrial(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		carry func(b *bundle, run eval.Run)
+		carry func(b *relay, run eval.Run)
 		want  []string
 	}{
 		{
-			"pass", func(b *bundle, run eval.Run) { b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, passed) },
+			"pass", func(b *relay, run eval.Run) { b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, passed) },
 			[]string{
 				trial + "cost.usd=0.0015, repeat=1, run.id=R, trial.attempts=1, trial.id=R:0, variant=default, verdict=pass",
 				send1 + "outcome=done, run.id=R",
 			},
 		},
 		{
-			"fail", func(b *bundle, run eval.Run) {
+			"fail", func(b *relay, run eval.Run) {
 				b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, eval.Result{Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: "3 is not 4"})
 			},
 			[]string{
@@ -230,7 +233,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"error after three attempts", func(b *bundle, run eval.Run) {
+			"error after three attempts", func(b *relay, run eval.Run) {
 				for n := 1; n <= 3; n++ {
 					b.hand(b.next(b.queue, run.ID, n), eval.AttemptFailed, broke)
 				}
@@ -243,7 +246,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"a lost attempt, whose worker comes back", func(b *bundle, run eval.Run) {
+			"a lost attempt, whose worker comes back", func(b *relay, run eval.Run) {
 				first := b.next(b.queue, run.ID, 1)
 				b.queue.say(first, jobs.Expired)
 				second := b.next(b.queue, run.ID, 2)
@@ -257,7 +260,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"an attempt that the queue lost", func(b *bundle, run eval.Run) {
+			"an attempt that the queue lost", func(b *relay, run eval.Run) {
 				b.queue.say(b.next(b.queue, run.ID, 1), jobs.Missing)
 				b.hand(b.next(b.queue, run.ID, 2), eval.AttemptDone, passed)
 			},
@@ -268,7 +271,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"an attempt that was given back after it had cost something", func(b *bundle, run eval.Run) {
+			"an attempt that was given back after it had cost something", func(b *relay, run eval.Run) {
 				b.hand(b.next(b.queue, run.ID, 1), eval.AttemptReturned, eval.Result{Verdict: eval.Unfinished, Reason: eval.ReasonCancelled})
 				b.hand(b.next(b.queue, run.ID, 2), eval.AttemptDone, passed)
 			},
@@ -279,7 +282,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"another scheduler takes over before the result", func(b *bundle, run eval.Run) {
+			"another scheduler takes over before the result", func(b *relay, run eval.Run) {
 				first := b.next(b.queue, run.ID, 1)
 				b.hand(first, eval.AttemptFailed, broke)
 				second := b.next(b.queue, run.ID, 2)
@@ -294,10 +297,11 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"the result comes before anybody has taken the run over", func(b *bundle, run eval.Run) {
+			"the result comes before anybody has taken the run over", func(b *relay, run eval.Run) {
 				first := b.next(b.queue, run.ID, 1)
 				b.leave(run, first)
 				b.hand(first, eval.AttemptDone, passed)
+				b.sched.Round(b.t.Context()) // in which it is told
 				b.adopt(run)
 			},
 			[]string{
@@ -307,7 +311,8 @@ func TestTraceOfATrial(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, rec := tracing(t)
+			first, rec := tracing(t)
+			b := &relay{first}
 			run := b.create(1)
 			b.adopt(run)
 			tt.carry(b, run)
@@ -349,11 +354,11 @@ const (
 func TestTraceOfAJudgedTrial(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		carry func(b *bundle, run eval.Run)
+		carry func(b *relay, run eval.Run)
 		want  []string
 	}{
 		{
-			"pass", func(b *bundle, run eval.Run) {
+			"pass", func(b *relay, run eval.Run) {
 				b.await(b.next(b.queue, run.ID, 1))
 				b.hand(b.next(b.judging, run.Grading, 1), eval.AttemptDone, ruling(true))
 			},
@@ -364,7 +369,7 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 			},
 		},
 		{
-			"the trial and its judge need two attempts each", func(b *bundle, run eval.Run) {
+			"the trial and its judge need two attempts each", func(b *relay, run eval.Run) {
 				b.hand(b.next(b.queue, run.ID, 1), eval.AttemptFailed, broke)
 				b.await(b.next(b.queue, run.ID, 2))
 				b.hand(b.next(b.judging, run.Grading, 1), eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable})
@@ -379,7 +384,7 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 			},
 		},
 		{
-			"the judge is down", func(b *bundle, run eval.Run) {
+			"the judge is down", func(b *relay, run eval.Run) {
 				b.await(b.next(b.queue, run.ID, 1))
 				for n := 1; n <= 3; n++ {
 					b.hand(b.next(b.judging, run.Grading, n), eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable})
@@ -394,12 +399,13 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 			},
 		},
 		{
-			"another scheduler takes over before the judge has spoken", func(b *bundle, run eval.Run) {
+			"another scheduler takes over before the judge has spoken", func(b *relay, run eval.Run) {
 				b.await(b.next(b.queue, run.ID, 1))
 				j := b.next(b.judging, run.Grading, 1)
 				b.judging.say(j, jobs.Claimed)
 				b.leave(run, j)
 				b.hand(j, eval.AttemptDone, ruling(true))
+				b.sched.Round(b.t.Context()) // in which it is told
 				b.adopt(run)
 			},
 			[]string{
@@ -410,7 +416,8 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, rec := tracing(t)
+			first, rec := tracing(t)
+			b := &relay{first}
 			run := b.createJudged(1)
 			b.adopt(run)
 			tt.carry(b, run)
