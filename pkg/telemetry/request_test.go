@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,10 +189,18 @@ func word(v any) string {
 // secret is left where it was cut, and without content none of it is there.
 func TestContentOfACall(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		const secret = "s3cret-s3cret-s3cret"
-		said := rapid.StringN(0, 40, 200).Draw(rt, "before") +
-			strings.Repeat("x", rapid.IntRange(0, 9000).Draw(rt, "padding")) + secret +
-			strings.Repeat("y", rapid.IntRange(0, 9000).Draw(rt, "more")) + rapid.SampledFrom([]string{"", "\xff", "\x00"}).Draw(rt, "end")
+		const secret = "s3cret\ns3cret-s3cret" // which a name would not show as it is
+		// Where it begins: anywhere, and across the places where names, messages and content
+		// are cut, from the beginning or the end.
+		at := rapid.IntRange(0, 9000).Draw(rt, "at")
+		if cut := rapid.SampledFrom([]int{0, 100, 500, 4096}).Draw(rt, "cut"); cut > 0 {
+			at = cut - rapid.IntRange(0, len(secret)).Draw(rt, "before the cut")
+		}
+		around := []string{strings.Repeat("x", at), strings.Repeat("y", rapid.IntRange(0, 9000).Draw(rt, "more")) + rapid.SampledFrom([]string{"", "\xff", "\x00"}).Draw(rt, "end")}
+		if rapid.Bool().Draw(rt, "from the end") {
+			slices.Reverse(around)
+		}
+		said := around[0] + secret + around[1]
 		for _, content := range []bool{false, true} {
 			var o []telemetrytest.Option
 			if content {
