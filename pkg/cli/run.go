@@ -45,9 +45,6 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				if err := f.showing.check(c); err != nil {
 					return err
 				}
-				if err := f.elsewhere(); err != nil {
-					return err
-				}
 				return c.send(ctx, args[0], load, sel, ordering{baseline: load.baseline}, func(d desk, run eval.Run) error {
 					return c.followRun(ctx, &f.showing, d, run)
 				})
