@@ -68,11 +68,11 @@ func measureAll(ctx context.Context, m *telemetry.Metrics) {
 // open makes metrics that can be scraped.
 func open(t *testing.T) (*telemetry.Metrics, http.Handler) {
 	t.Helper()
-	told := opened(t, export.Options{Scraped: true})
+	told := metered(t, export.Options{Scraped: true})
 	return told.Metrics(), told.Page()
 }
 
-func opened(t *testing.T, o export.Options) *export.Telemetry {
+func metered(t *testing.T, o export.Options) *export.Telemetry {
 	t.Helper()
 	o.Service, o.Version, o.Logger = "evalfarm-test", "1.2.3", slog.New(slog.DiscardHandler)
 	told, err := export.Open(t.Context(), o)
@@ -261,11 +261,11 @@ func TestWhoGetsMetrics(t *testing.T) {
 				}
 				return
 			}
-			serving := opened(t, export.Options{Environ: tt.env, Scraped: true})
+			serving := metered(t, export.Options{Environ: tt.env, Scraped: true})
 			if got := serving.Page() != nil; got != tt.shown || (serving.Metrics() != nil) != (tt.shown || tt.counted) {
 				t.Errorf("a page: %t, want %t; metrics %v", got, tt.shown, serving.Metrics())
 			}
-			alone := opened(t, export.Options{Environ: tt.env})
+			alone := metered(t, export.Options{Environ: tt.env})
 			if alone.Page() != nil || (alone.Metrics() != nil) != tt.counted {
 				t.Errorf("of a process that serves nothing: page %v, metrics %v; want them to be %t", alone.Page(), alone.Metrics(), tt.counted)
 			}
@@ -294,7 +294,7 @@ func TestPush(t *testing.T) {
 		got <- &req
 	}))
 	defer server.Close()
-	told := opened(t, export.Options{Environ: []string{
+	told := metered(t, export.Options{Environ: []string{
 		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=" + server.URL + "/v1/metrics", "OTEL_EXPORTER_OTLP_METRICS_HEADERS=authorization=Bearer%20t",
 		"OTEL_EXPORTER_OTLP_METRICS_COMPRESSION=gzip",
 	}})
