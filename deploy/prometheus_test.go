@@ -27,7 +27,7 @@ func TestPrometheusScrapesTheFarm(t *testing.T) {
 	t.Parallel()
 	prometheus := installed(t, "prometheus")
 	f := newFarm(t)
-	f.start("scheduler", program, "scheduler")
+	f.start("scheduler", program, "scheduler", "--health", f.metrics)
 	f.start("worker", program, "worker", "-j", "2", "--health", f.worker)
 	f.start("prometheus", prometheus, "--config.file="+f.config(), "--storage.tsdb.path="+filepath.Join(f.dir, "tsdb"),
 		"--web.listen-address="+f.prometheus, "--enable-feature=exemplar-storage", "--log.level=warn")
@@ -64,7 +64,7 @@ func TestPrometheusScrapesTheFarm(t *testing.T) {
 			"evalfarm_trials_total", "evalfarm_attempts_total", "evalfarm_runs_total", "evalfarm_workers", "evalfarm_runs_live",
 			"evalfarm_queue_depth", "evalfarm_queue_oldest_age_seconds", "evalfarm_trials_in_flight", "evalfarm_slots", "evalfarm_stream_backlog",
 			"evalfarm_store_lag_seconds_bucket", "evalfarm_queue_wait_seconds_bucket", "evalfarm_commit_duration_seconds_bucket",
-			"evalfarm_spool_records", "mcp_client_operation_duration_seconds_bucket", "evalfarm_day_left_USD",
+			"evalfarm_spool_records", "mcp_client_operation_duration_seconds_bucket",
 		} {
 			if !seen[name] {
 				t.Errorf("nobody tells %s", name)
@@ -111,13 +111,13 @@ type farm struct {
 	dir string
 	env []string
 	// Addresses where they listen.
-	scheduler, worker, prometheus string
+	scheduler, metrics, worker, prometheus string
 }
 
 func newFarm(t *testing.T) *farm {
 	t.Helper()
 	f := &farm{t: t, dir: t.TempDir()}
-	for _, address := range []*string{&f.scheduler, &f.worker, &f.prometheus} {
+	for _, address := range []*string{&f.scheduler, &f.metrics, &f.worker, &f.prometheus} {
 		port, err := freeport.Hold(t.Cleanup)
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +198,7 @@ func (f *farm) config() string {
 	}
 	config.Global = map[string]string{"scrape_interval": "1s", "evaluation_interval": "1s"}
 	for _, s := range config.Scrapes {
-		address := map[any]string{"scheduler": f.scheduler, "worker": f.worker}[s["job_name"]]
+		address := map[any]string{"scheduler": f.metrics, "worker": f.worker}[s["job_name"]]
 		delete(s, "dns_sd_configs")
 		s["static_configs"] = []any{map[string]any{"targets": []string{address}}}
 	}
