@@ -162,7 +162,7 @@ func (s *Scheduler) tellRun(ctx context.Context, r *running) {
 		}
 	}
 	if r.judged == nil {
-		s.opts.Tracer.Run(r.run, r.places.snapshot.Traceparent)
+		s.opts.Tracer.Run(r.run, r.places.snapshot.Traceparent) //nolint:contextcheck // the library reads a header into one of its own
 	}
 }
 
