@@ -77,11 +77,7 @@ func compared(b *testing.B, base, head *arm) {
 
 func (a *arm) run(b *testing.B) {
 	b.Helper()
-	home, err := os.MkdirTemp(b.TempDir(), "home")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer os.RemoveAll(home)
+	home := b.TempDir()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		b.Fatal(err)
