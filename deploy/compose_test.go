@@ -15,7 +15,7 @@ import (
 // compose loads docker-compose.yml as compose does, which validates it.
 func compose(t *testing.T, env ...string) *types.Project {
 	t.Helper()
-	o, err := cli.NewProjectOptions([]string{"../docker-compose.yml"}, cli.WithEnv(env))
+	o, err := cli.NewProjectOptions([]string{"../docker-compose.yml"}, cli.WithEnv(env), cli.WithDefaultProfiles())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +26,27 @@ func compose(t *testing.T, env ...string) *types.Project {
 	return p
 }
 
-func TestComposeIsHardened(t *testing.T) {
-	p := compose(t)
-	if got := p.ServiceNames(); !slices.Equal(got, []string{"postgres", "redis", "scheduler", "worker"}) {
-		t.Errorf("got the services %q", got)
+// observability turns the profile on, as docs/operations.md says.
+const observability = "COMPOSE_PROFILES=observability"
+
+func TestComposeServices(t *testing.T) {
+	for env, want := range map[string][]string{
+		"":            {"postgres", "redis", "scheduler", "worker"},
+		observability: {"grafana", "jaeger", "otelcol", "postgres", "prometheus", "redis", "scheduler", "worker"},
+	} {
+		if got := compose(t, strings.Fields(env)...).ServiceNames(); !slices.Equal(got, want) {
+			t.Errorf("%q has the services %q, want %q", env, got, want)
+		}
 	}
+}
+
+func TestComposeIsHardened(t *testing.T) {
+	p := compose(t, observability)
 	for name, s := range p.Services {
+		// What can be lost, or is all in files.
+		stateless := name == "otelcol" || name == "jaeger" || name == "grafana"
+		// Nothing in their images could ask.
+		mute := name == "otelcol" || name == "jaeger"
 		for what, ok := range map[string]bool{
 			"a read-only root":          s.ReadOnly,
 			"no capability":             slices.Equal(s.CapDrop, []string{"ALL"}) && len(s.CapAdd) == 0 && !s.Privileged,
@@ -40,10 +55,10 @@ func TestComposeIsHardened(t *testing.T) {
 			"a place for scratch files": slices.ContainsFunc(s.Tmpfs, func(f string) bool { return strings.HasPrefix(f, "/tmp:") }),
 			"restarts":                  s.Restart == "unless-stopped",
 			"a bounded log":             s.Logging != nil && s.Logging.Options["max-size"] != "" && s.Logging.Options["max-file"] != "",
-			"a health check":            s.HealthCheck != nil && len(s.HealthCheck.Test) > 1,
+			"a health check":            mute || s.HealthCheck != nil && len(s.HealthCheck.Test) > 1,
 			"no name of its own":        s.ContainerName == "",
 			"a pinned image":            pinned.MatchString(s.Image) || s.Image == "evalfarm:local",
-			"a volume":                  slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool { return v.Type == "volume" }),
+			"a volume":                  stateless || slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool { return v.Type == "volume" }),
 		} {
 			if !ok {
 				t.Errorf("%s has not %s", name, what)
@@ -67,6 +82,55 @@ func TestComposeIsHardened(t *testing.T) {
 	}
 	if w := p.Services["worker"]; len(w.Ports) > 0 || w.Init == nil || !*w.Init {
 		t.Error("several workers cannot publish ports, and want an init that reaps")
+	}
+}
+
+// Traces go to the collector of the profile, to one of the operator's own, or nowhere.
+func TestComposeTraces(t *testing.T) {
+	const variable = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	for name, row := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"without the profile": {nil, ""},
+		"with the profile":    {[]string{observability}, "http://otelcol:4318/v1/traces"},
+		"elsewhere":           {[]string{variable + "=https://traces.example.com/v1/traces"}, "https://traces.example.com/v1/traces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := compose(t, row.env...)
+			for _, part := range []string{"scheduler", "worker"} {
+				if got := p.Services[part].Environment[variable]; got == nil || *got != row.want {
+					t.Errorf("the traces of the %s go to %v, want %q", part, got, row.want)
+				}
+			}
+		})
+	}
+}
+
+// Who shares a network with whom in the profile: telemetry reaches the farm's processes,
+// and neither its Redis nor its PostgreSQL.
+func TestComposeTelemetryIsApart(t *testing.T) {
+	p := compose(t, observability)
+	if !p.Networks["telemetry"].Internal {
+		t.Error("the network telemetry is not internal")
+	}
+	for _, name := range []string{"otelcol", "jaeger", "prometheus", "grafana", "scheduler", "worker"} {
+		if _, ok := p.Services[name].Networks["telemetry"]; !ok {
+			t.Errorf("%s is not on the network telemetry", name)
+		}
+	}
+	for _, name := range []string{"otelcol", "jaeger", "prometheus", "grafana"} {
+		if _, ok := p.Services[name].Networks["farm"]; ok {
+			t.Errorf("%s reaches Redis", name)
+		}
+		if len(p.Services[name].Secrets) > 0 {
+			t.Errorf("%s has secrets of the farm", name)
+		}
+	}
+	for _, name := range []string{"otelcol", "prometheus"} {
+		if s := p.Services[name]; len(s.Networks) > 1 || len(s.Ports) > 0 {
+			t.Errorf("%s is reached from outside", name)
+		}
 	}
 }
 

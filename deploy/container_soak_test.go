@@ -306,12 +306,3 @@ func (c *container) stop() {
 		c.t.Errorf("%s ended with %d, want 0\n%s", c.name, code, c.said)
 	}
 }
-
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never happened: %s", what)
-		}
-	}
-}

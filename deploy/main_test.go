@@ -86,7 +86,7 @@ func grace(t *testing.T, args []string) time.Duration {
 const ending = 15 * time.Second
 
 // pinned is an image with a version.
-var pinned = regexp.MustCompile(`^[a-z0-9./-]+:\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
+var pinned = regexp.MustCompile(`^[a-z0-9./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$`)
 
 // secretFiles wants each variable NAME_FILE to name a file that is there, by the
 // folders of secrets that are mounted.
@@ -133,4 +133,13 @@ func abs(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never happened: %s", what)
+		}
+	}
 }

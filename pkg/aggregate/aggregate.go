@@ -186,6 +186,7 @@ func (a *Aggregator) measure(ctx context.Context, r eval.Record, s store.Stored)
 	if s.Parent != "" {
 		lane = telemetry.Judging
 	}
+	ctx = telemetry.Exemplary(ctx, r)
 	a.metrics.Attempt(ctx, lane, s.Outcome)
 	if s.Outcome != eval.AttemptLost { // nobody knows when that ended
 		a.metrics.Lag(ctx, time.Since(r.Ended))

@@ -128,7 +128,7 @@ func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *li
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
 		Models: models(limiter), Secret: c.Secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
-		Tracer: c.Tracer, Queue: "trials",
+		Tracer: c.Tracer, Metrics: c.Metrics, Queue: "trials",
 	}
 	if keeps.trials != nil {
 		o.Spool = keeps.trials

@@ -31,9 +31,9 @@ func models(limiter *limit.Limiter) func(m eval.Model, secrets *redact.Redactor,
 	shared := &http.Client{Transport: transport}
 	return func(m eval.Model, secrets *redact.Redactor, o meter.Options) (llm.Model, error) {
 		if m.Replayed() {
-			// Played back is neither paid nor limited, and what is missing is missing
+			// Played back is neither paid, limited nor measured, and what is missing is missing
 			// each time.
-			o.Price, o.Once = &eval.Price{}, true
+			o.Price, o.Once, o.Metrics = &eval.Price{}, true, nil
 			return meter.New(cassette.Replay(filepath.FromSlash(m.Cassette.Dir), secrets.String), o), nil
 		}
 		made, err := adapter(m, shared)

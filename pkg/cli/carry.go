@@ -19,6 +19,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/eval"
 	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry/export"
 )
 
 // carrying holds the flags of every command that carries out a run here: run,
@@ -32,6 +33,9 @@ type carrying struct {
 	lease    time.Duration
 	grace    time.Duration
 	failFast bool
+	// traceFile gets the spans of the run.
+	traceFile string
+	told      *export.Telemetry
 }
 
 // showing holds the flags of every command that shows a run until its end.
@@ -71,6 +75,7 @@ func (f *carrying) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.lease, "lease", 45*time.Second, "how long a worker may be silent before its trial is tried again")
 	flags.DurationVar(&f.grace, "grace", 10*time.Second, "how long running trials may go on after Ctrl-C")
 	f.addEngine(cmd)
+	flags.StringVar(&f.traceFile, "trace-file", "", "add the spans of the run to this `FILE`, as lines of OTLP/JSON")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "cancel the run at the first trial that fails")
 	f.showing.add(cmd)
 }
@@ -124,10 +129,15 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return err
 	}
+	if err := f.tells(ctx, c); err != nil {
+		return err
+	}
+	defer c.told(ctx, f.told)
 	conf, err := f.config(c)
 	if err != nil {
 		return err
 	}
+	telling(&conf, f.told)
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
 		return err

@@ -36,9 +36,10 @@ func (c *command) doctor() *cobra.Command {
 		Use:   "doctor [scheduler|worker]",
 		Short: "Look at what a farm needs, and say what to do",
 		Long: `Look at the Redis, the clock, the store, the state folder, the disk, open files,
-the token, addresses, registered servers and keys of providers, and say of each
-whether it is ok, a warning or a problem, and what to do. With scheduler or
-worker, only at what that part needs on this machine. Nothing is changed.
+the token, addresses, the collector of traces, registered servers and keys of
+providers, and say of each whether it is ok, a warning or a problem, and what to
+do. With scheduler or worker, only at what that part needs on this machine.
+Nothing is changed.
 
 Registered servers are started, and list their tools, unless --no-servers. Keys
 are looked for and never shown; only with --online is each provider asked for its
@@ -111,7 +112,7 @@ func (c *command) patient(cmd *cobra.Command, part string, f examining) (doctor.
 	slots, _ := strconv.Atoi(values["slots"]) // was checked; none is zero
 	o := doctor.Options{
 		Part: part, Redis: values["redis"], Home: conf.Home, Token: c.peekToken(cmd, farm, values), Slots: defaultSlots(slots), Version: version(),
-		Secret: conf.Secret, LookPath: exec.LookPath, Online: f.online,
+		Secret: conf.Secret, LookPath: exec.LookPath, Online: f.online, Environ: conf.Environ,
 		HTTP: &http.Client{
 			Timeout:       15 * time.Second,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would take the key elsewhere

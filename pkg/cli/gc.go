@@ -49,15 +49,8 @@ suite, and that of each branch on which the suite was run in the 90 days before.
 
 // retention is how long the operator wants done runs to be kept; 0 is for ever.
 func (c *command) retention() (time.Duration, error) {
-	s, got, err := c.value("retention.runs")
-	if err != nil || got.From == originDefault {
-		return 0, err
-	}
-	v, err := s.Parse(got.Text)
-	if err != nil {
-		return 0, fmt.Errorf("read retention.runs: %w", err)
-	}
-	return time.Duration(*v.(*farmfile.Age)), nil
+	age, err := parsed[farmfile.Age](c, "retention.runs")
+	return time.Duration(age), err
 }
 
 // parseAge reads a flag with a duration that may also be given in days.

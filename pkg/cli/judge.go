@@ -49,6 +49,9 @@ one counts.`,
 				if err := f.check(c); err != nil {
 					return err
 				}
+				if err := f.tells(ctx, c); err != nil {
+					return err
+				}
 				switch {
 				case answers != "" && (all || rubric != "" || model != ""):
 					return usage("", "--oracle goes without --all, --rubric and --model: no model judges, and every trial is scored")

@@ -21,7 +21,7 @@ func TestDocsCommands(t *testing.T) {
 	t.Parallel()
 	for _, page := range []string{
 		"README.md", "docs/suite.md", "docs/baselines.md", "docs/compare.md", "docs/gates.md", "docs/repeats.md", "docs/import.md",
-		"docs/waivers.md", "docs/flakiness.md",
+		"docs/waivers.md", "docs/flakiness.md", "docs/observability.md",
 	} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("../..", page))

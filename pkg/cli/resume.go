@@ -32,12 +32,18 @@ returns at once; --watch follows it to its end.`,
 				case st.State == eval.RunDone:
 					return c.concludeStored(cmd.Context(), &f.showing, d, st.Run)
 				case st.Carrier == eval.CarrierService:
+					if err := f.elsewhere(); err != nil {
+						return err
+					}
 					return c.leave(cmd.Context(), &f.showing, watch, d, st, "goes on")
 				case paused && st.Owner != nil:
 					c.print("%s goes on\n", st.ID)
 					return nil
 				case !ok:
 					return usage("", "run %s is carried out by a process, and not by the farm", st.ID)
+				}
+				if err := f.tells(cmd.Context(), c); err != nil {
+					return err
 				}
 				if run, err = c.takeUp(cmd.Context(), local.Store, st.Run, ceiling{}, nil); err != nil {
 					return err

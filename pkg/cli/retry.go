@@ -33,6 +33,15 @@ A run that is a farm's is tried again there, and the command returns at once;
 				return err
 			}
 			return c.withDesk(cmd.Context(), args, func(d desk, run eval.Run) error {
+				local, ok := d.(here)
+				if ok = ok && run.Carrier != eval.CarrierService; ok {
+					err = f.tells(cmd.Context(), c)
+				} else {
+					err = f.elsewhere()
+				}
+				if err != nil {
+					return err
+				}
 				due, st, err := d.Retry(cmd.Context(), run, retrying{verdicts, more})
 				switch {
 				case err != nil:
@@ -42,8 +51,7 @@ A run that is a farm's is tried again there, and the command returns at once;
 					return c.concludeStored(cmd.Context(), &f.showing, d, run)
 				}
 				fmt.Fprintf(c.env.Stderr, "%s of %s to try again\n", plural(due, "trial"), run.ID)
-				local, ok := d.(here)
-				if !ok || st.Carrier == eval.CarrierService {
+				if !ok {
 					return c.leave(cmd.Context(), &f.showing, watch, d, st, "goes on")
 				}
 				return c.carryOut(cmd.Context(), &f, local.Store, st.Run)

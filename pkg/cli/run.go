@@ -59,6 +59,9 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 			if err := tape.put(c, &request.Suite.Suite); err != nil {
 				return err
 			}
+			if err := f.tells(ctx, c); err != nil {
+				return err
+			}
 			s, err := c.config().OpenStore(ctx)
 			if err != nil {
 				return err

@@ -172,17 +172,25 @@ func (c *command) value(name string) (farmfile.Setting, statement, error) {
 	return s, all[0], all[0].check(s)
 }
 
-// microUSD is an amount of money that a setting says; 0 if it says nothing.
-func (c *command) microUSD(name string) (int64, error) {
+// parsed is what a setting without a flag says, of the type of its form; the zero value
+// if it says nothing.
+func parsed[T any](c *command, name string) (T, error) {
+	var zero T
 	s, got, err := c.value(name)
 	if err != nil || got.From == originDefault {
-		return 0, err
+		return zero, err
 	}
 	v, err := s.Parse(got.Text)
 	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", name, err)
+		return zero, fmt.Errorf("read %s: %w", name, err)
 	}
-	return int64(*v.(*suite.Dollars)), nil
+	return *v.(*T), nil
+}
+
+// microUSD is an amount of money that a setting says; 0 if it says nothing.
+func (c *command) microUSD(name string) (int64, error) {
+	amount, err := parsed[suite.Dollars](c, name)
+	return int64(amount), err
 }
 
 // secretRE finds references to secrets in a value of the farm file.

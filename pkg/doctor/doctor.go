@@ -28,7 +28,7 @@ const (
 // so they are hostile; secrets are taken out of them.
 type Finding struct {
 	// Check is what was looked at: redis, clock, store, disk, state, spool, files, token,
-	// listen, blobs, spawn, server NAME or keys NAME.
+	// listen, blobs, spawn, traces, server NAME or keys NAME.
 	Check   string `json:"check"`
 	Level   Level  `json:"level"`
 	Message string `json:"message"`
@@ -62,6 +62,8 @@ type Options struct {
 	Slots int
 	// Spawn looks for a redis-server to start.
 	Spawn bool
+	// Environ has the standard variables that say where traces go.
+	Environ []string
 	// Version of this evalfarm.
 	Version string
 
@@ -116,6 +118,7 @@ func Examine(ctx context.Context, o Options) []Finding {
 	all = append(all, o.listen(ctx)...)
 	all = append(all, o.blobs(ctx)...)
 	all = append(all, o.spawn()...)
+	all = append(all, o.traces(ctx)...)
 	all = append(all, o.servers(ctx)...)
 	all = append(all, o.keys(ctx)...)
 	return slices.DeleteFunc(all, func(f Finding) bool { return slices.Contains(o.Skip, f.Check) })

@@ -18,7 +18,7 @@ var yamlFenceRE = regexp.MustCompile("(?ms)^```yaml\n(version:.*?)^```$")
 // The files of the pages that explain them load without a warning, and are good
 // for editors too.
 func TestFilesOfTheDocs(t *testing.T) {
-	for _, page := range []string{"farmfile.md", "notifications.md"} {
+	for _, page := range []string{"farmfile.md", "notifications.md", "observability.md"} {
 		found := yamlFenceRE.FindAllSubmatch(content(t, "../../docs/"+page), -1)
 		if len(found) == 0 {
 			t.Fatalf("got no file in %s, want some", page)

@@ -116,6 +116,10 @@ type budgetsFile struct {
 
 // What is told of the farm itself.
 type telemetryFile struct {
+	// Show in traces what models, tools and servers say, with secrets taken out. Default false.
+	Content bool `yaml:"content,omitempty"`
+	// From when on the spans of an attempt are kept though its trace is not sampled, as 30s. Those that fail or are tried again always are. Default: none is kept for being slow.
+	Slow suite.Duration `yaml:"slow,omitempty"`
 	// Where people see the trace of a trial: http:// or https://, with {trace_id} in the place of its id. Default: trials are shown without links.
 	TraceURL traceURL `yaml:"trace_url,omitempty"`
 }

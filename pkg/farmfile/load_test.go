@@ -204,7 +204,9 @@ func TestWhatAFileSays(t *testing.T) {
 			"budgets.day_usd": {Text: "200", Written: "testdata/good/everything.yaml:33:20"},
 			"confirm_usd":     {Text: "2.5", Written: "testdata/good/everything.yaml:34:14"},
 
-			"telemetry.trace_url": {Text: "https://jaeger.example/trace/{trace_id}", Written: "testdata/good/everything.yaml:36:14"},
+			"telemetry.content":   {Text: "true", Written: "testdata/good/everything.yaml:36:12"},
+			"telemetry.slow":      {Text: "90s", Written: "testdata/good/everything.yaml:37:9"},
+			"telemetry.trace_url": {Text: "https://jaeger.example/trace/{trace_id}", Written: "testdata/good/everything.yaml:38:14"},
 		},
 		Servers: map[string]eval.Server{
 			"desk-prod": {

@@ -60,6 +60,8 @@ func Settings() []Setting {
 		{Name: "retention.runs", InFile: true, Flag: "keep", form: form[Age], Default: "the scheduler keeps all; gc keeps 30d", Meaning: "how long done runs are kept, as 30d or 720h; baselines stay"},
 		{Name: "budgets.day_usd", InFile: true, form: form[suite.Dollars], Default: "no bound", Meaning: "US dollars that all runs of a day may spend"},
 		{Name: "confirm_usd", InFile: true, form: form[suite.Dollars], Default: "never", Meaning: "cost in US dollars from which a run is confirmed before it starts"},
+		{Name: "telemetry.content", InFile: true, form: form[bool], Default: "false", Meaning: "show in traces what models, tools and servers say, with secrets taken out: true or false"},
+		{Name: "telemetry.slow", InFile: true, form: form[suite.Duration], Default: "none is kept for that", Meaning: "from when on the spans of an attempt are kept though its trace is not sampled, as 30s"},
 		{Name: "telemetry.trace_url", InFile: true, form: form[traceURL], Default: "no links", Meaning: "where people see the trace of a trial, as a URL with {trace_id} in the place of its id"},
 		{Name: "config", Flag: "config", Path: true, form: form[word], Default: "farm.yaml here or in the state folder", Meaning: "the farm file"},
 		{Name: "home", Path: true, form: form[word], Default: ".evalfarm beside the nearest .git or go.mod, else the user's state folder", Meaning: "the state folder"},

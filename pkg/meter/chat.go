@@ -46,10 +46,10 @@ func (r *request) tell(ctx context.Context, res llm.Response, err error, took ev
 		}
 	case ok:
 		r.span.Refused(string(e.Kind), e.Status, e.Code, err.Error())
-	case ctx.Err() != nil: // the asker's doing
-		r.span.Fail("cancelled", context.Cause(ctx).Error())
+	case ctx.Err() != nil:
+		r.span.Fail(kind(ctx, err), context.Cause(ctx).Error())
 	default:
-		r.span.Refused("_OTHER", 0, "", err.Error())
+		r.span.Refused(kind(ctx, err), 0, "", err.Error())
 	}
 }
 

@@ -32,6 +32,8 @@ type Options struct {
 	Once bool
 	// Model as traces show it.
 	Model telemetry.Model
+	// Metrics measure calls and waits. Nil measures nothing.
+	Metrics *telemetry.Metrics
 	// Doing is told what the attempt does or waits for; nil is silent.
 	Doing func(eval.Activity)
 
@@ -136,11 +138,15 @@ func (r *request) enter(ctx context.Context) (bound eval.Amount, place permit, e
 // it can.
 func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (llm.Response, error) {
 	took, answered, report := bound, false, limit.Report{Failed: true, Input: -1, Output: -1, Rate: r.o.Rate, Standing: unknown()}
-	began := time.Now()
+	asking, outcome, usage, began := ctx, other, eval.Usage{}, time.Now()
 	defer func() {
 		ended := time.Now()
 		r.last = ended.Sub(began)
 		r.o.Purse.settle(bound, took, answered)
+		r.o.Metrics.Call(asking, telemetry.ModelCall{
+			Key: string(r.o.Key), Provider: r.o.Model.Provider, Model: r.o.Model.Name,
+			Error: outcome, Throttled: outcome == string(llm.RateLimit), Took: r.last, Usage: usage, MicroUSD: took.MicroUSD,
+		})
 		r.req.Waits(true)
 		defer r.req.Waits(false)
 		place.Release(ctx, report)
@@ -149,20 +155,40 @@ func (r *request) call(ctx context.Context, bound eval.Amount, place permit) (ll
 	r.o.Doing(eval.Activity{Doing: eval.DoingModel, On: string(r.o.Key)})
 	r.o.Purse.begin(r.o.Price != nil)
 	r.tries++
-	asking, span := r.chat(ctx)
+	var span telemetry.Span
+	asking, span = r.chat(ctx)
 	r.span = span
 	told := false
 	defer func() { // before the place is given back, which takes a while
 		if !told {
-			span.Fail("_OTHER", "the model panicked")
+			span.Fail(other, "the model panicked")
 		}
 		span.End()
 	}()
 	res, err := r.model.Generate(asking, r.req)
 	took, answered, report = r.took(res, err, bound), err == nil, r.report(res, err)
+	outcome, usage = kind(ctx, err), res.Usage
 	r.tell(ctx, res, err, took)
 	told = true
 	return res, err
+}
+
+// other is the kind of an error that is none of ours.
+const other = "_OTHER"
+
+// kind is the kind of error that a call came to, one word of few; empty for none.
+func kind(ctx context.Context, err error) string {
+	e, ok := errors.AsType[*llm.Error](err)
+	switch {
+	case err == nil:
+		return ""
+	case ok:
+		return string(e.Kind)
+	case ctx.Err() != nil: // the asker's doing
+		return "cancelled"
+	default:
+		return other
+	}
 }
 
 // took is what a call cost. What nobody knows is as much as it can be: a request

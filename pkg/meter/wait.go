@@ -46,14 +46,14 @@ func (r *request) place(ctx context.Context) (permit, error) {
 	}
 	ask := limit.Ask{Permit: ulid.Make().String(), Input: r.about, Output: r.req.MaxOutput(), Rate: r.o.Rate}
 	var held pauses
-	var shown limiterWait
+	shown := limiterWait{metrics: r.o.Metrics, key: r.o.Key}
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	r.req.Waits(true)
 	defer r.req.Waits(false)
 	began := time.Now()
 	got, waited, err := r.o.Limiter.Acquire(waiting, r.o.Key, ask, patience, func(w limit.Wait) {
-		shown.told(ctx, r.o.Key, w)
+		shown.told(ctx, w)
 		r.o.Doing(eval.Activity{Doing: eval.DoingLimiter, On: string(r.o.Key), Why: string(w.Why), Until: w.Until, Before: w.Before})
 		if held.until(w) > left {
 			giveUp(&limit.LongError{Key: r.o.Key, Why: w.Why, Wait: time.Until(w.Until)})
@@ -69,7 +69,7 @@ func (r *request) place(ctx context.Context) (permit, error) {
 	default:
 		shown.span.Fail(string(llm.Farm), "no place at the farm's limiter")
 	}
-	shown.span.End()
+	shown.end(ctx)
 	switch {
 	case err == nil:
 		return got, nil
@@ -84,25 +84,35 @@ func (r *request) place(ctx context.Context) (permit, error) {
 	}
 }
 
-// A limiterWait is shown in a trace: a span for each thing in turn that keeps the
-// caller waiting, and none for a place at once.
+// A limiterWait is measured and shown in a trace: each thing in turn that keeps the
+// caller waiting, and nothing for a place at once.
 type limiterWait struct {
-	span telemetry.Span
-	why  limit.Why // empty before it waits
+	metrics *telemetry.Metrics
+	key     limit.Key
+	span    telemetry.Span
+	why     limit.Why // empty before it waits
+	since   time.Time
 }
 
-func (l *limiterWait) told(ctx context.Context, key limit.Key, w limit.Wait) {
+func (l *limiterWait) told(ctx context.Context, w limit.Wait) {
 	if w.Why == l.why {
 		return
 	}
+	l.end(ctx)
+	l.span, l.why, l.since = telemetry.Wait(ctx, string(w.Why), string(l.key)), w.Why, time.Now()
+}
+
+func (l *limiterWait) end(ctx context.Context) {
 	l.span.End()
-	l.span, l.why = telemetry.Wait(ctx, string(w.Why), string(key)), w.Why
+	if l.why != "" {
+		l.metrics.LimiterWait(ctx, string(l.key), string(l.why), time.Since(l.since))
+	}
 }
 
 // tooLong shows a wait that is not sat out: the trial is given back until it is over,
 // or fails.
 func (l *limiterWait) tooLong(ctx context.Context, e *limit.LongError, givenBack bool) {
-	l.told(ctx, e.Key, limit.Wait{Why: e.Why})
+	l.told(ctx, limit.Wait{Why: e.Why})
 	l.span.Asked(e.Wait, "limiter")
 	if givenBack {
 		l.span.GivenBack()
@@ -173,7 +183,11 @@ func (r *request) again(ctx context.Context, err error) error {
 	r.req.Repeats(r.last)
 	r.o.Doing(eval.Activity{Doing: eval.DoingBackoff, On: string(r.o.Key), Why: string(e.Kind), Until: time.Now().Add(wait)})
 	span := telemetry.Wait(ctx, string(e.Kind), string(r.o.Key))
-	defer span.End()
+	began := time.Now()
+	defer func() {
+		span.End()
+		r.o.Metrics.LimiterWait(ctx, string(r.o.Key), string(e.Kind), time.Since(began))
+	}()
 	if e.WaitFrom != "" {
 		span.Asked(e.Wait, e.WaitFrom)
 	}

@@ -61,6 +61,9 @@ type ModelCall struct {
 	MicroUSD int64
 }
 
+// mostTokens that are counted of one call: a provider may say any number.
+const mostTokens = 1 << 40
+
 // Call counts a call of a model.
 func (m *Metrics) Call(ctx context.Context, c ModelCall) {
 	if m == nil {
@@ -92,7 +95,7 @@ func (m *Metrics) Call(ctx context.Context, c ModelCall) {
 		{"reasoning", c.Usage.Reasoning},
 	} {
 		if t.n > 0 {
-			m.tokens.Add(ctx, int64(t.n), with(model, label(labelType, t.kind)))
+			m.tokens.Add(ctx, int64(min(t.n, mostTokens)), with(model, label(labelType, t.kind)))
 		}
 	}
 	if c.MicroUSD > 0 {

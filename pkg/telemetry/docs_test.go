@@ -50,6 +50,7 @@ func everything(t *testing.T) []telemetrytest.Span {
 	span.Undecided(eval.ReasonFarm, "m")
 	span.End()
 
+	peer.Name, peer.Version = "", "" // as with each request
 	request := func(at func() telemetry.Span, o eval.Outcome) {
 		span := at()
 		span.To(peer)
@@ -107,6 +108,7 @@ func everything(t *testing.T) []telemetrytest.Span {
 	span.End()
 
 	_, span = telemetry.Checks(ctx, 1)
+	span.Undecided(eval.ReasonFarm, "m")
 	span.End()
 	for _, kind := range []string{"scorer", "verify"} {
 		_, span = telemetry.Check(ctx, kind, "k")

@@ -2,6 +2,8 @@ package telemetry_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,6 @@ func TestOffCostsNothingInADelivery(t *testing.T) {
 	trial, check, result := eval.Trial{Run: "r"}, eval.Check{ID: "c"}, eval.Result{Scores: []eval.Score{{Check: "c"}}}
 	arguments, now := []byte("{}"), time.Now()
 	rejected := eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: 1}}
-	sent := func(string, string) { t.Error("a trace context leaves") }
 	for name, work := range map[string]func(){
 		"delivery": func() {
 			process.Of(trial)
@@ -49,7 +50,9 @@ func TestOffCostsNothingInADelivery(t *testing.T) {
 		"call": func() {
 			ctx, span := telemetry.ToolCall(telemetry.Asks(ctx, "c1"), "tool")
 			span.With(arguments)
-			telemetry.Propagate(ctx, sent)
+			if telemetry.Propagated(ctx) != nil {
+				t.Error("a trace context leaves")
+			}
 			telemetry.Sent(ctx, "1")
 			span.Gave(arguments)
 			span.Brought(rejected)
@@ -188,10 +191,18 @@ func word(v any) string {
 // secret is left where it was cut, and without content none of it is there.
 func TestContentOfACall(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		const secret = "s3cret-s3cret-s3cret"
-		said := rapid.StringN(0, 40, 200).Draw(rt, "before") +
-			strings.Repeat("x", rapid.IntRange(0, 9000).Draw(rt, "padding")) + secret +
-			strings.Repeat("y", rapid.IntRange(0, 9000).Draw(rt, "more")) + rapid.SampledFrom([]string{"", "\xff", "\x00"}).Draw(rt, "end")
+		const secret = "s3cret\ns3cret-s3cret" // which a name would not show as it is
+		// Where it begins: anywhere, and across the places where names, messages and content
+		// are cut, from the beginning or the end.
+		at := rapid.IntRange(0, 9000).Draw(rt, "at")
+		if cut := rapid.SampledFrom([]int{0, 100, 500, 4096}).Draw(rt, "cut"); cut > 0 {
+			at = cut - rapid.IntRange(0, len(secret)).Draw(rt, "before the cut")
+		}
+		around := []string{strings.Repeat("x", at), strings.Repeat("y", rapid.IntRange(0, 9000).Draw(rt, "more")) + rapid.SampledFrom([]string{"", "\xff", "\x00"}).Draw(rt, "end")}
+		if rapid.Bool().Draw(rt, "from the end") {
+			slices.Reverse(around)
+		}
+		said := around[0] + secret + around[1]
 		for _, content := range []bool{false, true} {
 			var o []telemetrytest.Option
 			if content {
@@ -234,14 +245,16 @@ func TestContentOfACall(t *testing.T) {
 	})
 }
 
-func TestPropagate(t *testing.T) {
+func TestPropagated(t *testing.T) {
 	tracer, rec := telemetrytest.New(t)
-	got := map[string]string{}
+	var got map[string]string
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
 		ctx, span := telemetry.ToolCall(ctx, "x")
-		telemetry.Propagate(ctx, func(name, value string) { got[name] = value })
+		got = telemetry.Propagated(ctx)
 		span.End()
-		telemetry.Propagate(ctx, func(name, value string) { t.Errorf("%s=%s leaves after the span's end", name, value) })
+		if late := telemetry.Propagated(ctx); late != nil {
+			t.Errorf("%v leaves after the span's end", late)
+		}
 	})
 	s := rec.One("execute_tool x")
 	want := map[string]string{"traceparent": "00-" + s.TraceID + "-" + s.SpanID + "-01"}
@@ -285,12 +298,10 @@ func TestWorked(t *testing.T) {
 				span.Worked(tt.result, ended)
 			})
 			got := rec.One("invoke_agent sonnet")
-			for key, value := range map[string]any{
+			maps.Copy(tt.want, map[string]any{
 				"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sonnet", "gen_ai.conversation.id": "r:3",
 				"gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude", "evalfarm.case": "refund",
-			} {
-				tt.want[key] = value
-			}
+			})
 			if diff := cmp.Diff(tt.want, got.Attrs); diff != "" || got.Status != tt.status || !got.End.Equal(ended) {
 				t.Errorf("%s at %s; attributes (-want +got):\n%s", got.Status, got.End, diff)
 			}

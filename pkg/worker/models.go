@@ -64,7 +64,7 @@ func (at *place) model(name string, judge bool) (llm.Model, eval.Model, *refusal
 		// A folder for each model: two may be asked the same.
 		m.Cassette = &eval.Cassette{Dir: path.Join(m.Cassette.Dir, name), Record: m.Cassette.Record}
 	}
-	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing, Model: shown}
+	o := meter.Options{Purse: at.purse, Price: m.Price, Key: limitKey(m), Doing: at.doing, Model: shown, Metrics: at.w.opts.Metrics}
 	if m.Replayed() || m.Provider == eval.ProviderScripted { // nobody counts those
 		o.Key = limit.Key(name)
 	}

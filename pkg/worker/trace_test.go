@@ -101,7 +101,7 @@ func scenes() []scene {
 			return llm.Response{}, &llm.Error{Kind: kind, Status: 529, Message: "busy"}
 		}
 	}
-	hung := newHanging()
+	hung, stopped := newHanging(), newHanging()
 	judgePass, passJob := asking(verdict(`{"pass":true,"reason":"kind"}`), nil)
 	judgeFail, failJob := asking(verdict(`{"pass":false,"reason":"rude"}`), nil)
 	judgeDown, downJob := asking(declared(map[string]modelFunc{"judge": down(llm.Overloaded)}), nil)
@@ -142,10 +142,10 @@ func scenes() []scene {
 			say(jobs.Word{Control: eval.ControlCancel})
 		}},
 		{name: "drained", c: conversation(), set: func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
-			declared(map[string]modelFunc{"agent": hung.Generate})(o, s, cs)
+			declared(map[string]modelFunc{"agent": stopped.Generate})(o, s, cs)
 			o.Grace = time.Millisecond
 		}, meddle: func(b *bundle, _ func(jobs.Word)) {
-			<-hung.asked
+			<-stopped.asked
 			b.stop()
 		}},
 		{name: "no_room", c: conversation(), set: declared(map[string]modelFunc{"agent": down(llm.Later)})},
@@ -240,12 +240,17 @@ func told(t *testing.T, rec *telemetrytest.Recorder) string {
 		}
 	}
 	spans := rec.Spans()
-	slices.SortStableFunc(spans, func(x, y telemetrytest.Span) int { // those at once, by name
-		if strings.HasPrefix(x.Name, "execute_tool") && strings.HasPrefix(y.Name, "execute_tool") && x.ParentID == y.ParentID {
-			return strings.Compare(x.Name, y.Name)
+	call := func(s telemetrytest.Span) bool { return strings.HasPrefix(s.Name, "execute_tool") }
+	for i := 0; i < len(spans); i++ { // calls of a turn begin in any order
+		end := i
+		for end < len(spans) && call(spans[end]) && spans[end].ParentID == spans[i].ParentID {
+			end++
 		}
-		return x.Start.Compare(y.Start)
-	})
+		slices.SortStableFunc(spans[i:end], func(x, y telemetrytest.Span) int {
+			return strings.Compare(x.Name+fmt.Sprint(x.Attrs["gen_ai.tool.call.id"]), y.Name+fmt.Sprint(y.Attrs["gen_ai.tool.call.id"]))
+		})
+		i = max(i, end-1)
+	}
 	shown := 0
 	var tell func(parent, indent string)
 	tell = func(parent, indent string) {
@@ -300,8 +305,10 @@ func named(spans []telemetrytest.Span, id string) string {
 
 // Every span of every kind of delivery: testdata/trace has what is expected of each.
 func TestSpansOfADelivery(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			modes := []bool{false}
 			if s.content {
 				modes = append(modes, true)
@@ -342,5 +349,152 @@ func TestSpansOfADelivery(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a trial comes to is the same whether anybody traces it or not.
+func TestTracingChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			tracer, _ := telemetrytest.New(t, telemetrytest.Content())
+			var came [2]string
+			for i, tracer := range []*telemetry.Tracer{nil, tracer} {
+				b, _ := s.traced(t, tracer)
+				for _, r := range b.memory.records {
+					scores := r.Result.Scores
+					for i := range scores {
+						scores[i].LatencyMS = 0
+						scores[i].Message = strings.Split(scores[i].Message, "stderr ends with")[0]
+					}
+					came[i] += fmt.Sprintln(r.Outcome, r.Result.Verdict, r.Result.Reason, r.Result.TrajectoryHash, string(eval.Encode(scores)), r.Result.Usage, r.Result.Counts)
+				}
+			}
+			if diff := cmp.Diff(came[0], came[1]); diff != "" {
+				t.Errorf("(-off +on):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Secrets are planted where they can come back, and are in no span, with content or
+// without. What was said by others is in none without content.
+func TestSecretsAreInNoSpan(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-of-the-"
+	secrets := func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
+		vault(o, s, cs)
+		server := s.Servers["acme"]
+		server.Env = maps.Clone(server.Env)
+		server.Env["TOKEN"] = "${{ secrets.TOKEN }}" // goes to its stderr
+		s.Servers["acme"] = server
+		s.Models = map[string]eval.Model{"agent": {APIKey: "${{ secrets.KEY }}"}, "judge": {APIKey: "${{ secrets.KEY }}"}}
+	}
+	both := func(opts ...option) option {
+		return func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
+			for _, set := range append([]option{secrets}, opts...) {
+				set(o, s, cs)
+			}
+		}
+	}
+	long := func(secret string) string { return strings.Repeat("x", 4080) + secret + strings.Repeat("y", 9000) } // across every cut
+	says := func(what string) string { return what + " " + planted("KEY") + " " + canary + "model" }
+	chatty := func(_ context.Context, req llm.Request) (llm.Response, error) {
+		if len(req.Messages) > 1 {
+			return llm.Response{ID: planted("KEY"), Model: planted("KEY"), Word: planted("KEY"), Stop: llm.StopEnd, Message: llm.Message{Text: says("answer")}}, nil
+		}
+		return llm.Response{Stop: llm.StopCalls, Message: llm.Message{Role: llm.Assistant, Reasoning: says("thought"), Calls: []llm.Call{
+			{ID: planted("KEY") + "1", Tool: "getCustomerStatus", Arguments: fmt.Sprintf(`{"customerId":%q}`, says("argument"))},
+			{ID: "2", Tool: long(planted("KEY")), Arguments: long(planted("KEY"))},
+			{ID: "3", Tool: "get\n" + planted("KEY"), Arguments: `{"a":"` + planted("KEY")},
+			{ID: "4", Tool: "getCustomerStatus", Arguments: fmt.Sprintf(`{"customerId":%q}`, long(planted("TOKEN")))},
+			{ID: "5", Tool: "read_resource", Arguments: fmt.Sprintf(`{"uri":"acme://%s@host/%s?k=%s"}`, planted("KEY"), planted("TOKEN"), planted("KEY"))},
+		}}}, nil
+	}
+	failing := func(context.Context, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.BadRequest, Status: 400, Code: planted("KEY"), Message: says("no: " + long(planted("KEY")))}
+	}
+	talk := conversation(contains("nothing of the kind"),
+		eval.Check{ID: "scorer", Scorer: &eval.ScorerCheck{Command: []string{"/bin/sh", "-c", "cat >&2; exit 1"}}},
+		eval.Check{ID: "verify", Verify: &eval.VerifyCheck{Command: []string{"/bin/sh", "-c", "echo " + canary + "verifier; exit 1"}}})
+	talk.Prompt = says("prompt {{who}}")
+	talk.Agent.Resources = true
+	scripted := call("a", fmt.Sprintf(`{"customerId":%q}`, long(planted("TOKEN"))+canary+"case"), `{"status":"ACTIVE"}`)
+	scripted.Steps = append(scripted.Steps, eval.Step{ID: "2", Call: "getCustomerStatus", Arguments: eval.JSON(fmt.Sprintf(`{"customerId":%q}`, planted("TOKEN")))})
+	tone := conversation(judged("tone"))
+	tone.Checks[0].Judge.Rubric = says("rubric")
+	judge := func(b *bundle, j *jobs.Job) { j.Run, j.Subject = "r-1.g1", b.subject(done()) }
+	panics := modelFunc(func(context.Context, llm.Request) (llm.Response, error) { panic(says("lost")) })
+	for _, s := range []scene{
+		{name: "script", c: scripted, set: secrets},
+		{name: "start", c: active("a"), set: both(func(_ *worker.Options, s *eval.Snapshot, _ []eval.Case) {
+			server := s.Servers["acme"]
+			server.Command = []string{"/bin/sh", "-c", "echo $TOKEN " + canary + "server >&2; exit 1"}
+			s.Servers["acme"] = server
+		})},
+		{name: "address", c: active("a"), set: both(func(_ *worker.Options, s *eval.Snapshot, _ []eval.Case) {
+			s.Servers["acme"] = eval.Server{URL: "http://127.0.0.1:1/${{ secrets.TOKEN }}"}
+		})},
+		{name: "agent", c: talk, set: both(declared(map[string]modelFunc{"agent": chatty}))},
+		{name: "model", c: talk, set: both(declared(map[string]modelFunc{"agent": failing}))},
+		{name: "panic", c: talk, set: both(declared(map[string]modelFunc{"agent": panics}))},
+		{name: "judge", c: tone, job: judge, set: both(grading(eval.Grading{}), declared(map[string]modelFunc{"judge": func(context.Context, llm.Request) (llm.Response, error) {
+			return calls("verdict", fmt.Sprintf(`{"pass":false,"reason":%q}`, says("because"))), nil
+		}}))},
+		{name: "judge down", c: tone, job: judge, set: both(grading(eval.Grading{}), declared(map[string]modelFunc{"judge": failing}))},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			for _, content := range []bool{false, true} {
+				var o []telemetrytest.Option
+				if content {
+					o = append(o, telemetrytest.Content())
+				}
+				tracer, rec := telemetrytest.New(t, o...)
+				s.traced(t, tracer)
+				said := rec.Text()
+				if i := strings.Index(said, "3cr3t"); i >= 0 {
+					t.Errorf("content %t: a piece of a secret is shown: …%s…", content, said[max(0, i-200):min(len(said), i+50)])
+				}
+				if content {
+					if s.name != "address" && !strings.Contains(said, "[sec") {
+						t.Error("no secret came back: the test plants it where nobody sees it")
+					}
+					continue
+				}
+				if i := strings.Index(said, canary); i >= 0 {
+					t.Errorf("shown without content: …%s…", said[max(0, i-200):min(len(said), i+50)])
+				}
+			}
+		})
+	}
+}
+
+// Whoever comes to a session that is there says so, and each trial has its own trace.
+func TestSpansOfASharedSession(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "heard")
+	tracer, rec := telemetrytest.New(t)
+	b := setup(t, []eval.Case{active("a"), active("b")}, func(o *worker.Options, s *eval.Snapshot, _ []eval.Case) {
+		o.Tracer, o.Queue = tracer, "trials"
+		acme := s.Servers["acme"]
+		acme.Env = map[string]string{"HEARD": file}
+		s.Servers["acme"] = acme
+	})
+	for i := range 2 {
+		b.place.jobs <- jobs.Job{Run: "r-1", Ordinal: i, Attempt: 1, Header: b.header, Traceparent: telemetry.Attempt{Run: "r-1", Ordinal: i, N: 1}.Traceparent(true)}
+		if err := b.handled(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	starts := rec.Named("start acme")
+	if len(starts) != 2 || starts[0].Attrs["evalfarm.session"] != "began" || starts[1].Attrs["evalfarm.session"] != "joined" {
+		t.Errorf("got %+v, want one that began and one that joined", starts)
+	}
+	heard, _ := os.ReadFile(file)
+	for i := range 2 {
+		if trace := telemetry.TraceID("r-1", i).String(); !strings.Contains(string(heard), "tools/call 00-"+trace) {
+			t.Errorf("the server saw %q, and nothing of trial %d", heard, i)
+		}
 	}
 }

@@ -76,6 +76,8 @@ type Options struct {
 	// call where its jobs come from.
 	Tracer *telemetry.Tracer
 	Queue  string
+	// Metrics measure attempts and the calls that they make. Nil measures nothing.
+	Metrics *telemetry.Metrics
 	// Logger; nil discards.
 	Logger *slog.Logger
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/evalfarm/evalfarm/internal/commandtest"
 	"github.com/evalfarm/evalfarm/internal/demo"
 	"github.com/evalfarm/evalfarm/pkg/blob"
@@ -17,6 +19,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/jobs"
 	"github.com/evalfarm/evalfarm/pkg/mcp/client"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry/telemetrytest"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
 
@@ -390,8 +393,9 @@ func TestCrashOfASharedSessionJudgesOnlyTheCulprit(t *testing.T) {
 	for i := range 7 {
 		cases = append(cases, active(fmt.Sprintf("bystander-%d", i)))
 	}
+	tracer, rec := telemetrytest.New(t)
 	b := setup(t, cases, func(o *worker.Options, s *eval.Snapshot, _ []eval.Case) {
-		o.Slots = 8
+		o.Slots, o.Tracer = 8, tracer
 		server := s.Servers["acme"]
 		server.Command = append(server.Command, "crash-on-hostile-input")
 		s.Servers["acme"] = server
@@ -410,6 +414,16 @@ func TestCrashOfASharedSessionJudgesOnlyTheCulprit(t *testing.T) {
 		for _, f := range r.Result.Findings {
 			if f.Code == "repeated_alone" {
 				told++
+				// Its trace shows both, and judges nobody by the first.
+				var verdicts []any
+				for _, s := range rec.Spans() {
+					if strings.HasPrefix(s.Name, "script ") && s.TraceID == r.TraceID {
+						verdicts = append(verdicts, s.Attrs["evalfarm.outcome"], s.Attrs["evalfarm.verdict"], len(s.Events))
+					}
+				}
+				if diff := cmp.Diff([]any{"in_doubt", nil, 0, nil, string(r.Result.Verdict), 1}, verdicts); diff != "" {
+					t.Errorf("trial %d: outcomes, verdicts and events of its scripts (-want +got):\n%s", r.Ordinal, diff)
+				}
 			}
 		}
 		if r.Result.Reason == eval.ReasonServerCrashed {

@@ -33,9 +33,9 @@ type endpoint struct {
 	tls      *tls.Config // nil for plain text
 }
 
-// endpoint reads OTEL_EXPORTER_OTLP_* and OTEL_EXPORTER_OTLP_TRACES_*.
-func (e environ) endpoint() (p endpoint, err error) {
-	switch name, protocol := e.otlp("PROTOCOL"); protocol {
+// endpoint reads OTEL_EXPORTER_OTLP_* and those of the signal.
+func (e otlp) endpoint() (p endpoint, err error) {
+	switch name, protocol := e.value("PROTOCOL"); protocol {
 	case "", "http/protobuf":
 		p.http = true
 	case "grpc":
@@ -45,15 +45,15 @@ func (e environ) endpoint() (p endpoint, err error) {
 	if p.url, err = e.address(p.http); err != nil {
 		return p, err
 	}
-	name, value := e.otlp("HEADERS")
+	name, value := e.value("HEADERS")
 	if p.headers, err = pairs(name, value); err != nil {
 		return p, err
 	}
-	name, value = e.otlp("TIMEOUT")
+	name, value = e.value("TIMEOUT")
 	if p.timeout, err = millis(name, value, 10*time.Second); err != nil {
 		return p, err
 	}
-	switch name, value = e.otlp("COMPRESSION"); value {
+	switch name, value = e.value("COMPRESSION"); value {
 	case "gzip":
 		p.compress = true
 	case "", "none":
@@ -67,8 +67,8 @@ func (e environ) endpoint() (p endpoint, err error) {
 }
 
 // address of the collector.
-func (e environ) address(overHTTP bool) (*url.URL, error) {
-	name, text := e.otlp("ENDPOINT")
+func (e otlp) address(overHTTP bool) (*url.URL, error) {
+	name, text := e.value("ENDPOINT")
 	if text == "" {
 		name, text = "OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4317"
 		if overHTTP {
@@ -77,7 +77,7 @@ func (e environ) address(overHTTP bool) (*url.URL, error) {
 	}
 	if !strings.Contains(text, "://") && !overHTTP {
 		// Of gRPC an address may do without a scheme.
-		insecure, value := e.otlp("INSECURE")
+		insecure, value := e.value("INSECURE")
 		plain, err := truth(insecure, value)
 		if err != nil {
 			return nil, err
@@ -100,15 +100,15 @@ func (e environ) address(overHTTP bool) (*url.URL, error) {
 		return nil, &VariableError{name, "want an address without credentials, query and fragment", "credentials are for OTEL_EXPORTER_OTLP_HEADERS, as Authorization=Basic%20…"}
 	}
 	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
-		at.Path = strings.TrimSuffix(at.Path, "/") + "/v1/traces"
+		at.Path = strings.TrimSuffix(at.Path, "/") + "/v1/" + strings.ToLower(e.signal)
 	}
 	return at, nil
 }
 
 // tls reads the certificates of OTLP.
-func (e environ) tls() (*tls.Config, error) {
+func (e otlp) tls() (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if name, file := e.otlp("CERTIFICATE"); file != "" {
+	if name, file := e.value("CERTIFICATE"); file != "" {
 		pem, err := os.ReadFile(file)
 		if err != nil {
 			return nil, &VariableError{name, err.Error(), ""}
@@ -117,8 +117,8 @@ func (e environ) tls() (*tls.Config, error) {
 			return nil, &VariableError{name, file + " has no certificate", "want a file in the PEM format"}
 		}
 	}
-	certName, cert := e.otlp("CLIENT_CERTIFICATE")
-	keyName, key := e.otlp("CLIENT_KEY")
+	certName, cert := e.value("CLIENT_CERTIFICATE")
+	keyName, key := e.value("CLIENT_KEY")
 	switch {
 	case cert != "" && key != "":
 		pair, err := tls.LoadX509KeyPair(cert, key)

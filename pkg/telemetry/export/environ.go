@@ -43,9 +43,18 @@ func (e environ) find(names ...string) (name, value string) {
 	return "", ""
 }
 
-// otlp finds a variable of OTLP for traces, else for all signals.
-func (e environ) otlp(what string) (name, value string) {
-	return e.find("OTEL_EXPORTER_OTLP_TRACES_"+what, "OTEL_EXPORTER_OTLP_"+what)
+// An otlp is the variables of OTLP for one signal.
+type otlp struct {
+	environ
+	signal string
+}
+
+func (e environ) traces() otlp  { return otlp{e, "TRACES"} }
+func (e environ) metrics() otlp { return otlp{e, "METRICS"} }
+
+// value finds a variable of the signal, else for all signals.
+func (e otlp) value(what string) (name, value string) {
+	return e.find("OTEL_EXPORTER_OTLP_"+e.signal+"_"+what, "OTEL_EXPORTER_OTLP_"+what)
 }
 
 // number reads a variable that holds a number of at least least.
@@ -115,12 +124,30 @@ func (e environ) traced() (bool, error) {
 	case "none":
 		return false, nil
 	case "":
-		_, to := e.otlp("ENDPOINT")
+		_, to := e.traces().value("ENDPOINT")
 		return to != "", nil
 	case "console":
 		return false, &VariableError{name, "standard output is for answers, so no spans are written there", "evalfarm run SUITE --trace-file FILE writes them to a file"}
 	}
 	return false, &VariableError{name, fmt.Sprintf("there is no exporter %q here", value), "want otlp or none"}
+}
+
+// metered says whether metrics are sent over OTLP, as traced does of spans, and shown
+// whether they may be scraped: unless a variable says none.
+func (e environ) metered() (pushed, shown bool, err error) {
+	name, value := e.find("OTEL_METRICS_EXPORTER")
+	switch value {
+	case "otlp":
+		return true, true, nil
+	case "prometheus":
+		return false, true, nil
+	case "none":
+		return false, false, nil
+	case "":
+		_, to := e.metrics().value("ENDPOINT")
+		return to != "", true, nil
+	}
+	return false, false, &VariableError{name, fmt.Sprintf("there is no exporter %q here", value), "want otlp, prometheus or none"}
 }
 
 // content says whether what models, tools and servers say is to be shown, by the

@@ -3,14 +3,15 @@ package export
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/encoding/gzip"
 
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
@@ -38,87 +39,96 @@ func NewMetering(res *resource.Resource, readers ...sdkmetric.Reader) (m *teleme
 	return m, p.Shutdown, err
 }
 
-// Metering says what becomes of metrics.
-type Metering struct {
-	// Pushed to a collector over OTLP.
-	Pushed bool
-	// Scraped: whoever serves HTTP shows them there.
-	Scraped bool
-	// HTTP is OTLP over HTTP, not gRPC.
-	HTTP bool
+// metering is how metrics are sent.
+type metering struct{ interval, timeout time.Duration }
+
+// metering reads OTEL_METRIC_EXPORT_*.
+func (e environ) metering() (m metering, err error) {
+	name, value := e.find("OTEL_METRIC_EXPORT_INTERVAL")
+	if m.interval, err = millis(name, value, time.Minute); err != nil {
+		return m, err
+	}
+	name, value = e.find("OTEL_METRIC_EXPORT_TIMEOUT")
+	m.timeout, err = millis(name, value, 30*time.Second)
+	return m, err
 }
 
-// MeteringOf reads the standard variables: OTEL_SDK_DISABLED, OTEL_METRICS_EXPORTER,
-// OTEL_EXPORTER_OTLP_METRICS_ENDPOINT and OTEL_EXPORTER_OTLP_METRICS_PROTOCOL, and
-// those without METRICS in their names. Unless they say none, metrics can be scraped;
-// they are pushed when a variable says so or where to.
-func MeteringOf(lookup func(string) (string, bool)) (Metering, error) {
-	first := func(names ...string) (name, value string) {
-		for _, name := range names {
-			if v, _ := lookup(name); v != "" {
-				return name, v
-			}
-		}
-		return "", ""
-	}
-	var m Metering
-	if _, off := first("OTEL_SDK_DISABLED"); off == "true" {
-		return m, nil
-	}
-	switch _, exporter := first("OTEL_METRICS_EXPORTER"); exporter {
-	case "none":
-		return m, nil
-	case "prometheus":
-		m.Scraped = true
-	case "otlp":
-		m.Scraped, m.Pushed = true, true
-	case "":
-		_, to := first("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-		m.Scraped, m.Pushed = true, to != ""
-	default:
-		return m, fmt.Errorf("OTEL_METRICS_EXPORTER is %q; want otlp, prometheus or none", exporter)
-	}
-	switch name, protocol := first("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
-	case "grpc":
-	case "", "http/protobuf":
-		m.HTTP = true
-	default:
-		return m, fmt.Errorf("%s is %q; want grpc or http/protobuf", name, protocol)
-	}
-	return m, nil
-}
+// lastSend bounds how long the end of a process waits for its last metrics to be sent.
+const lastSend = 3 * time.Second
 
-// OpenMetering makes the metrics of a process, and what shows them at /metrics; it is
-// nil if they are not to be scraped. The exporter and its reader read the rest of the
-// standard variables from the environment of the process: endpoints, headers,
-// certificates, OTEL_METRIC_EXPORT_INTERVAL and OTEL_METRIC_EXPORT_TIMEOUT. A
-// collector that is away holds up nobody: what could not be sent is in the next sum.
-func OpenMetering(ctx context.Context, how Metering, res *resource.Resource, log *slog.Logger) (m *telemetry.Metrics, page http.Handler, shutdown func(context.Context) error, err error) {
+// meter opens the metrics of the process: pushed as the standard variables say, and
+// with a page where somebody may scrape. It opens none if nobody wants any.
+func (o Options) meter(ctx context.Context, res *resource.Resource) (t Telemetry, err error) {
+	e := environ(o.Environ)
+	pushed, shown, err := e.metered()
+	if shown = shown && o.Scraped; err != nil || !pushed && !shown {
+		return t, err
+	}
 	var readers []sdkmetric.Reader
-	if how.Pushed {
-		exporter, err := pusher(ctx, how.HTTP)
+	if pushed {
+		at, err := e.metrics().endpoint()
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("export metrics: %w", err)
+			return t, err
 		}
-		readers = append(readers, sdkmetric.NewPeriodicReader(exporter))
-	}
-	if how.Scraped {
-		reader, handler, err := newPage(errorLog{log})
+		how, err := e.metering()
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("show metrics: %w", err)
+			return t, err
 		}
-		readers, page = append(readers, reader), handler
+		exporter, err := at.pusher(ctx)
+		if err != nil {
+			return t, fmt.Errorf("export metrics: %w", err)
+		}
+		readers = append(readers, sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(how.interval), sdkmetric.WithTimeout(how.timeout)))
 	}
-	if len(readers) == 0 {
-		return nil, nil, func(context.Context) error { return nil }, nil
+	if shown {
+		var reader sdkmetric.Reader
+		if reader, t.page, err = newPage(errorLog{o.Logger}); err != nil {
+			return t, fmt.Errorf("show metrics: %w", err)
+		}
+		readers = append(readers, reader)
 	}
-	m, shutdown, err = NewMetering(res, readers...)
-	return m, page, shutdown, err
+	var shutdown func(context.Context) error
+	if t.metrics, shutdown, err = NewMetering(res, readers...); err != nil {
+		return t, err
+	}
+	t.close = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, lastSend)
+		defer cancel()
+		if err := shutdown(ctx); err != nil {
+			return fmt.Errorf("send the last metrics: %w", err)
+		}
+		return nil
+	}
+	return t, nil
 }
 
-func pusher(ctx context.Context, overHTTP bool) (sdkmetric.Exporter, error) {
-	if overHTTP {
-		return otlpmetrichttp.New(ctx)
+// pusher makes an exporter of metrics. It makes one try: what could not be sent is in
+// the next sum.
+func (p endpoint) pusher(ctx context.Context) (sdkmetric.Exporter, error) {
+	if p.http {
+		o := []otlpmetrichttp.Option{
+			otlpmetrichttp.WithEndpointURL(p.url.String()), otlpmetrichttp.WithHeaders(p.headers), otlpmetrichttp.WithTimeout(p.timeout),
+			otlpmetrichttp.WithCompression(otlpmetrichttp.NoCompression), otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}),
+		}
+		if p.compress {
+			o = append(o, otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression))
+		}
+		if p.tls != nil {
+			o = append(o, otlpmetrichttp.WithTLSClientConfig(p.tls))
+		}
+		return otlpmetrichttp.New(ctx, o...)
 	}
-	return otlpmetricgrpc.New(ctx)
+	o := []otlpmetricgrpc.Option{
+		otlpmetricgrpc.WithEndpoint(p.host()), otlpmetricgrpc.WithHeaders(p.headers), otlpmetricgrpc.WithTimeout(p.timeout),
+		otlpmetricgrpc.WithRetry(otlpmetricgrpc.RetryConfig{}),
+	}
+	if p.tls == nil {
+		o = append(o, otlpmetricgrpc.WithInsecure())
+	} else {
+		o = append(o, otlpmetricgrpc.WithTLSCredentials(credentials.NewTLS(p.tls)))
+	}
+	if p.compress {
+		o = append(o, otlpmetricgrpc.WithCompressor(gzip.Name))
+	}
+	return otlpmetricgrpc.New(ctx, o...)
 }

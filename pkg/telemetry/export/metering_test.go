@@ -68,16 +68,19 @@ func measureAll(ctx context.Context, m *telemetry.Metrics) {
 // open makes metrics that can be scraped.
 func open(t *testing.T) (*telemetry.Metrics, http.Handler) {
 	t.Helper()
-	m, page, shutdown, err := export.OpenMetering(t.Context(), export.Metering{Scraped: true}, nil, slog.New(slog.DiscardHandler))
+	told := metered(t, export.Options{Scraped: true})
+	return told.Metrics(), told.Page()
+}
+
+func metered(t *testing.T, o export.Options) *export.Telemetry {
+	t.Helper()
+	o.Service, o.Version, o.Logger = "evalfarm-test", "1.2.3", slog.New(slog.DiscardHandler)
+	told, err := export.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return m, page
+	t.Cleanup(func() { _ = told.Close(context.Background()) })
+	return told
 }
 
 // scrape reads a page in the text format, as Prometheus' own parser understands it.
@@ -231,36 +234,40 @@ func TestGaugesOfWhatIsGoneAreGone(t *testing.T) {
 	}
 }
 
-func TestMeteringOf(t *testing.T) {
-	all := export.Metering{Pushed: true, Scraped: true, HTTP: true}
+func TestWhoGetsMetrics(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		env  map[string]string
-		want export.Metering
-		bad  string
+		name           string
+		env            []string
+		shown, counted bool // with a page, and without one
+		bad            string
 	}{
-		{"nothing is said", nil, export.Metering{Scraped: true, HTTP: true}, ""},
-		{"an endpoint", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://h"}, all, ""},
-		{"an endpoint for metrics", map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://h"}, all, ""},
-		{"an endpoint for traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://h"}, export.Metering{Scraped: true, HTTP: true}, ""},
-		{"otlp", map[string]string{"OTEL_METRICS_EXPORTER": "otlp"}, all, ""},
-		{"prometheus", map[string]string{"OTEL_METRICS_EXPORTER": "prometheus", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://h"}, export.Metering{Scraped: true, HTTP: true}, ""},
-		{"none", map[string]string{"OTEL_METRICS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://h"}, export.Metering{}, ""},
-		{"disabled", map[string]string{"OTEL_SDK_DISABLED": "true", "OTEL_METRICS_EXPORTER": "otlp"}, export.Metering{}, ""},
-		{"grpc", map[string]string{"OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, export.Metering{Pushed: true, Scraped: true}, ""},
-		{"its own protocol goes first", map[string]string{"OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "http/protobuf"}, all, ""},
-		{"an unknown exporter", map[string]string{"OTEL_METRICS_EXPORTER": "statsd"}, export.Metering{}, `OTEL_METRICS_EXPORTER is "statsd"; want otlp, prometheus or none`},
-		{"an unknown protocol", map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, export.Metering{}, `OTEL_EXPORTER_OTLP_PROTOCOL is "http/json"; want grpc or http/protobuf`},
+		{"nothing is said", nil, true, false, ""},
+		{"an endpoint", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, true, true, ""},
+		{"an endpoint for metrics", []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://127.0.0.1:1"}, true, true, ""},
+		{"otlp", []string{"OTEL_METRICS_EXPORTER=otlp"}, true, true, ""},
+		{"over gRPC", []string{"OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=grpc"}, true, true, ""},
+		{"prometheus", []string{"OTEL_METRICS_EXPORTER=prometheus", "OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, true, false, ""},
+		{"none", []string{"OTEL_METRICS_EXPORTER=none", "OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, false, false, ""},
+		{"disabled", []string{"OTEL_SDK_DISABLED=true", "OTEL_METRICS_EXPORTER=otlp"}, false, false, ""},
+		{"an unknown exporter", []string{"OTEL_METRICS_EXPORTER=statsd"}, false, false, `OTEL_METRICS_EXPORTER: there is no exporter "statsd" here`},
+		{"an unknown protocol", []string{"OTEL_METRICS_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/json"}, false, false, `OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: protocol "http/json" is not spoken here`},
+		{"an interval that is none", []string{"OTEL_METRICS_EXPORTER=otlp", "OTEL_METRIC_EXPORT_INTERVAL=1m"}, false, false, `OTEL_METRIC_EXPORT_INTERVAL: want a number of at least 1, got "1m"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := export.MeteringOf(func(name string) (string, bool) { v, ok := tt.env[name]; return v, ok })
-			switch {
-			case tt.bad != "":
-				if err == nil || err.Error() != tt.bad {
+			if tt.bad != "" {
+				_, err := export.Open(t.Context(), export.Options{Environ: tt.env, Scraped: true, Logger: slog.New(slog.DiscardHandler)})
+				if err == nil || !strings.Contains(err.Error(), tt.bad) {
 					t.Errorf("got %v, want %s", err, tt.bad)
 				}
-			case err != nil || got != tt.want:
-				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
+				return
+			}
+			serving := metered(t, export.Options{Environ: tt.env, Scraped: true})
+			if got := serving.Page() != nil; got != tt.shown || (serving.Metrics() != nil) != (tt.shown || tt.counted) {
+				t.Errorf("a page: %t, want %t; metrics %v", got, tt.shown, serving.Metrics())
+			}
+			alone := metered(t, export.Options{Environ: tt.env})
+			if alone.Page() != nil || (alone.Metrics() != nil) != tt.counted {
+				t.Errorf("of a process that serves nothing: page %v, metrics %v; want them to be %t", alone.Page(), alone.Metrics(), tt.counted)
 			}
 		})
 	}
@@ -287,18 +294,19 @@ func TestPush(t *testing.T) {
 		got <- &req
 	}))
 	defer server.Close()
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
-	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20t")
-	m, page, shutdown, err := export.OpenMetering(t.Context(), export.Metering{Pushed: true, HTTP: true}, nil, slog.New(slog.DiscardHandler))
-	if err != nil || page != nil {
-		t.Fatalf("page %v, %v", page, err)
-	}
-	measureAll(t.Context(), m)
-	if err := shutdown(context.Background()); err != nil {
+	told := metered(t, export.Options{Environ: []string{
+		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=" + server.URL + "/v1/metrics", "OTEL_EXPORTER_OTLP_METRICS_HEADERS=authorization=Bearer%20t",
+		"OTEL_EXPORTER_OTLP_METRICS_COMPRESSION=gzip",
+	}})
+	measureAll(t.Context(), told.Metrics())
+	if err := told.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
 	for _, rm := range (<-got).GetResourceMetrics() {
+		if attrs := fmt.Sprint(rm.GetResource()); !strings.Contains(attrs, "evalfarm-test") || !strings.Contains(attrs, "1.2.3") {
+			t.Errorf("the resource is %s", attrs)
+		}
 		for _, sm := range rm.GetScopeMetrics() {
 			for _, metric := range sm.GetMetrics() {
 				names[metric.GetName()] = true

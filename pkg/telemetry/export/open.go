@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
@@ -22,6 +24,8 @@ type Options struct {
 	Service, Version string
 	// TraceFile gets all spans, beside the collector if there is one. Empty is none.
 	TraceFile string
+	// Scraped makes a page of the metrics, for the process to serve.
+	Scraped bool
 	// Content shows what models, tools and servers say; the variable
 	// OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT does too.
 	Content bool
@@ -34,8 +38,10 @@ type Options struct {
 
 // A Telemetry is where a process tells of itself. Nil tells nothing.
 type Telemetry struct {
-	tracer *telemetry.Tracer
-	close  func(context.Context) error
+	tracer  *telemetry.Tracer
+	metrics *telemetry.Metrics
+	page    http.Handler
+	close   func(context.Context) error
 }
 
 // Open reads the standard variables and makes what they ask for; nil if that is
@@ -44,47 +50,76 @@ type Telemetry struct {
 //
 // What the SDK itself has to say goes to Logger, for all of the process.
 func Open(ctx context.Context, o Options) (*Telemetry, error) {
-	e := environ(o.Environ)
-	off, err := e.disabled()
+	off, err := environ(o.Environ).disabled()
 	if err != nil {
 		return nil, err
 	}
-	overOTLP, err := e.traced()
+	// One process is one resource, whatever it tells.
+	res, err := o.resource(ctx)
 	if err != nil {
 		return nil, err
+	}
+	var t Telemetry
+	if !off {
+		if t, err = o.meter(ctx, res); err != nil {
+			return nil, err
+		}
+	}
+	var send func(context.Context) error
+	if t.tracer, send, err = o.trace(ctx, res, off); err != nil {
+		return nil, errors.Join(err, t.Close(ctx))
+	}
+	if t.tracer == nil && t.metrics == nil {
+		return nil, nil
+	}
+	if last := t.close; send != nil {
+		t.close = send
+		if last != nil {
+			t.close = func(ctx context.Context) error { return errors.Join(last(ctx), send(ctx)) }
+		}
+	}
+	// The only place where it is set; it is one for all of a process.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("telemetry", "error", err) })) //nolint:noctx // the SDK has none
+	return &t, nil
+}
+
+// trace opens the tracer of the process; nil if nobody wants one. Without a collector
+// there may be a file.
+func (o Options) trace(ctx context.Context, res *resource.Resource, off bool) (*telemetry.Tracer, func(context.Context) error, error) {
+	e := environ(o.Environ)
+	overOTLP, err := e.traced()
+	if err != nil {
+		return nil, nil, err
 	}
 	overOTLP = overOTLP && !off
 	if !overOTLP && o.TraceFile == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
-	how := TracingOptions{Options: telemetry.Options{Content: o.Content, Slow: o.Slow}}
+	how := TracingOptions{Resource: res, Options: telemetry.Options{Content: o.Content, Slow: o.Slow}}
 	if shown, err := e.content(); err != nil {
-		return nil, err
+		return nil, nil, err
 	} else if shown {
 		how.Content = true
 	}
 	if how.Sampler, err = e.sampler(); err != nil {
-		return nil, err
-	}
-	if how.Resource, err = o.resource(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// What can be wrong is looked at before a file is made.
 	var at endpoint
 	var batches batching
 	if overOTLP {
-		if at, err = e.endpoint(); err != nil {
-			return nil, err
+		if at, err = e.traces().endpoint(); err != nil {
+			return nil, nil, err
 		}
 		if batches, err = e.batching(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var to fan
 	if o.TraceFile != "" {
 		file, err := newTraceFile(ctx, o.TraceFile, o.Logger)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		to = append(to, file)
 	}
@@ -93,15 +128,12 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 			return otlptrace.New(ctx, at.client(tried))
 		})
 		if err != nil {
-			return nil, errors.Join(err, to.Shutdown(ctx))
+			return nil, nil, errors.Join(err, to.Shutdown(ctx))
 		}
 		to = append(to, collector)
 	}
-	// The only place where it is set; it is one for all of a process.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("telemetry", "error", err) })) //nolint:noctx // the SDK has none
-	t := &Telemetry{}
-	t.tracer, t.close = NewTracing(to, how)
-	return t, nil
+	tracer, send := NewTracing(to, how)
+	return tracer, send, nil
 }
 
 // Tracer of the process; nil traces nothing.
@@ -112,10 +144,26 @@ func (t *Telemetry) Tracer() *telemetry.Tracer {
 	return t.tracer
 }
 
+// Metrics of the process; nil measures nothing.
+func (t *Telemetry) Metrics() *telemetry.Metrics {
+	if t == nil {
+		return nil
+	}
+	return t.metrics
+}
+
+// Page shows the metrics to who scrapes; nil if they are not to be shown.
+func (t *Telemetry) Page() http.Handler {
+	if t == nil {
+		return nil
+	}
+	return t.page
+}
+
 // Close hands on what is left, within about 5 s, and at once if the collector did not
 // answer before. The error says what was lost and has not been told of.
 func (t *Telemetry) Close(ctx context.Context) error {
-	if t == nil {
+	if t == nil || t.close == nil {
 		return nil
 	}
 	return t.close(ctx)

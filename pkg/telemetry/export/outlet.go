@@ -136,7 +136,7 @@ func (o *outlet) tried(err error) {
 // lost tells of spans that nobody will see.
 func (o *outlet) lost(n int, why error) {
 	if told := o.losses.add(n, why); told != nil {
-		o.log.Error("export traces", "to", o.at, "error", told) //nolint:noctx // no trial's doing
+		o.log.Error("export traces", "to", o.at, "error", told)
 	}
 }
 
@@ -148,7 +148,7 @@ type handover struct{ *outlet }
 func (h handover) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(h.life, func() { cancel(context.Cause(h.life)) })()
+	defer context.AfterFunc(h.life, func() { cancel(context.Cause(h.life)) })() //nolint:contextcheck // it ends with both
 	for len(spans) > 0 {
 		n, bytes := 1, weight(spans[0])
 		for ; n < len(spans); n++ {
@@ -174,7 +174,7 @@ func (h handover) hand(ctx context.Context, spans []sdktrace.ReadOnlySpan, bytes
 		err = h.to.ExportSpans(ctx, spans)
 	}
 	if err != nil && h.life.Err() != nil {
-		err = context.Cause(h.life)
+		err = context.Cause(h.life) //nolint:contextcheck // why nobody waits any longer
 	}
 	h.mu.Lock()
 	h.asked = time.Time{}

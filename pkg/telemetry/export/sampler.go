@@ -12,11 +12,12 @@ import (
 // traces are kept, unless who dispatched says otherwise.
 func (e environ) sampler() (sdktrace.Sampler, error) {
 	name, kind := e.find("OTEL_TRACES_SAMPLER")
+	if kind == "" {
+		return sdktrace.ParentBased(sdktrace.AlwaysSample()), nil
+	}
 	root, parent := strings.CutPrefix(kind, "parentbased_")
 	var s sdktrace.Sampler
 	switch root {
-	case "":
-		s, parent = sdktrace.AlwaysSample(), true
 	case "always_on":
 		s = sdktrace.AlwaysSample()
 	case "always_off":

@@ -30,11 +30,9 @@ type tail struct {
 
 // bounds of what is kept: spans of a delivery, their bytes, and the bytes of all
 // deliveries. What comes after them is dropped and counted. The span of the delivery
-// itself is kept whatever its size.
+// itself is kept whatever its size. The usual ones hold a trial of hundreds of turns that
+// shows its content.
 type bounds struct{ spans, bytes, total int }
-
-// standardBounds hold a trial of hundreds of turns that shows its content.
-var standardBounds = bounds{spans: 2000, bytes: 16 << 20, total: 64 << 20}
 
 // A delivery is one whose end is waited for.
 type delivery struct {
@@ -47,7 +45,7 @@ type delivery struct {
 }
 
 func newTail(next sdktrace.SpanProcessor) *tail {
-	return &tail{next: next, bounds: standardBounds, open: map[trace.SpanID]*delivery{}}
+	return &tail{next: next, bounds: bounds{spans: 2000, bytes: 16 << 20, total: 64 << 20}, open: map[trace.SpanID]*delivery{}}
 }
 
 // settle is told what is to become of a delivery that is about to end.

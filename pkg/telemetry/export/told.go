@@ -85,6 +85,7 @@ func (s told) cleanAll(attrs []attribute.KeyValue) []attribute.KeyValue {
 		case attribute.BYTESLICE, attribute.SLICE, attribute.MAP:
 			// Nobody here makes them. What cannot be looked through is told as a text.
 			out[i].Value = attribute.StringValue(s.clean(a.Value.String()))
+		default: // no text
 		}
 	}
 	return out

@@ -24,6 +24,7 @@ func weight(s sdktrace.ReadOnlySpan) int {
 				for _, text := range a.Value.AsStringSlice() {
 					n += len(text)
 				}
+			default: // no text
 			}
 		}
 	}
