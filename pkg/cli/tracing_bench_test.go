@@ -20,7 +20,7 @@ import (
 )
 
 // tracedRepeats of the twelve cases of a run: a few seconds.
-const tracedRepeats = 150
+const tracedRepeats = 100
 
 // An arm is a way to run the same suite.
 type arm struct {
@@ -34,9 +34,8 @@ type arm struct {
 // again: with the functions of telemetry cut out of it; with tracing off; and with
 // tracing on at a collector that refuses, and at one that takes the connection and is
 // silent. It reports how much longer a run takes, from the start of the process to its
-// end, and how much more of the processors it takes, each with a 95 % interval. Rounds
-// are -benchtime: with 20x it takes a quarter of an hour, and a quiet machine is worth more than
-// more rounds.
+// end, and how much more of the processors it takes, each with a 95 % interval. It wants
+// a number of rounds, as -benchtime 20x, and a machine that has no other work.
 func BenchmarkTracing(b *testing.B) {
 	dir := b.TempDir()
 	whole, without := filepath.Join(dir, "evalfarm"), filepath.Join(dir, "absent")
@@ -54,8 +53,8 @@ func BenchmarkTracing(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-	if b.N < 3 {
-		return // go test tries one round first, of which there is no interval
+	if b.N < 6 {
+		return // there is no interval of so few; go test tries one round first
 	}
 	compared(b, arms[0], arms[1])
 	compared(b, arms[1], arms[2])
@@ -66,7 +65,8 @@ func BenchmarkTracing(b *testing.B) {
 func compared(b *testing.B, base, head *arm) {
 	b.Helper()
 	report := func(what string, base, head []float64, name string) {
-		got := stats.GeoMeanRatio(base, head, 0.95)
+		ranked, _ := stats.SignedRank(stats.LogRatios(base, head), 0.95)
+		got := ranked.Exp()
 		b.ReportMetric(got.Point, name+"-"+what)
 		b.Logf("%s, %s: %+.1f %% [%+.1f, %+.1f]", name, what, 100*(got.Point-1), 100*(got.Low-1), 100*(got.High-1))
 	}
@@ -77,11 +77,7 @@ func compared(b *testing.B, base, head *arm) {
 
 func (a *arm) run(b *testing.B) {
 	b.Helper()
-	home, err := os.MkdirTemp(b.TempDir(), "home")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer os.RemoveAll(home)
+	home := b.TempDir()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		b.Fatal(err)

@@ -141,7 +141,7 @@ func (b *bundle) attempt(s telemetrytest.Span) (store.Attempt, bool) {
 			b.t.Fatal(err)
 		}
 		for _, a := range as {
-			if a.N == int(n) && a.TraceID == s.TraceID {
+			if a.N == int(n) && a.TraceID == s.TraceID && string(a.Outcome) == s.Attrs["evalfarm.outcome"] {
 				return a, true
 			}
 		}
@@ -168,7 +168,8 @@ func (b *bundle) handAs(uid string, j jobs.Job, outcome eval.AttemptOutcome, r e
 	err := b.agg.Put(b.t.Context(), eval.Record{
 		UID: uid, Run: j.Run, Ordinal: j.Ordinal, N: j.Attempt, Worker: "w", Outcome: outcome, Result: r, Blobs: blobs,
 		CostMicroUSD: 1500, TraceID: telemetry.Current(telemetry.Arrive(b.t.Context(), j.Traceparent)),
-		Started: time.Now(), Ended: time.Now().Add(time.Millisecond),
+		// Begun before anything that the scheduler records meanwhile.
+		Started: time.Now().Add(-time.Minute), Ended: time.Now().Add(time.Millisecond),
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -552,7 +553,7 @@ func TestTraceOfATrialThatIsRetried(t *testing.T) {
 // Of traces that are not sampled those are kept that tell something, by the rule of the
 // workers.
 func TestTracesThatAreNotSampled(t *testing.T) {
-	slow := eval.Result{Verdict: eval.Pass, Times: eval.Times{TotalMS: 2000}}
+	slow := eval.Result{Verdict: eval.Pass, Times: eval.Times{TotalMS: 7.2e6}}
 	for _, tt := range []struct {
 		name  string
 		carry func(b *bundle, j jobs.Job)
@@ -573,6 +574,14 @@ func TestTracesThatAreNotSampled(t *testing.T) {
 			b.await(j)
 			b.hand(b.next(b.judging, j.Run+".g1", 1), eval.AttemptDone, ruling(false))
 		}, 2},
+		{"a judge that failed before the run was cancelled", func(b *bundle, j jobs.Job) {
+			b.await(j)
+			b.hand(b.next(b.judging, j.Run+".g1", 1), eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable})
+			b.next(b.judging, j.Run+".g1", 2)
+			if err := b.store.SetControl(b.t.Context(), j.Run, eval.ControlCancel); err != nil {
+				b.t.Fatal(err)
+			}
+		}, 2},
 		{"never judged", func(b *bundle, j jobs.Job) {
 			b.await(j)
 			b.next(b.judging, j.Run+".g1", 1)
@@ -582,7 +591,7 @@ func TestTracesThatAreNotSampled(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, rec := tracing(t, telemetrytest.Share(0), telemetrytest.Slow(time.Second))
+			b, rec := tracing(t, telemetrytest.Share(0), telemetrytest.Slow(time.Hour))
 			run := b.createJudged(1)
 			b.adopt(run)
 			j := b.next(b.queue, run.ID, 1)
