@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 		}
 	}
 	// The only place where it is set; it is one for all of a process.
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("telemetry", "error", err) })) //nolint:noctx // the SDK has none
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.WarnContext(ctx, "telemetry", "error", err) }))
 	return &t, nil
 }
 
