@@ -98,6 +98,19 @@ func TestPrometheusScrapesTheFarm(t *testing.T) {
 		}
 	})
 
+	// What Grafana makes a link of: datasources.yaml names the label.
+	t.Run("exemplars name traces", func(t *testing.T) {
+		var got []struct {
+			Exemplars []struct{ Labels map[string]string }
+		}
+		for _, metric := range []string{"evalfarm_attempt_duration_seconds_bucket", "mcp_client_operation_duration_seconds_bucket"} {
+			f.ask(t, "query_exemplars", url.Values{"query": {metric}, "start": {"0"}, "end": {"9999999999"}}, &got)
+			if len(got) == 0 || len(got[0].Exemplars) == 0 || len(got[0].Exemplars[0].Labels["trace_id"]) != 32 {
+				t.Errorf("%s has the exemplars %v", metric, got)
+			}
+		}
+	})
+
 	t.Run("the dashboard's queries", func(t *testing.T) {
 		for _, q := range queries(t) {
 			f.ask(t, "query", url.Values{"query": {q.expr}}, new(any))
@@ -117,7 +130,8 @@ type farm struct {
 func newFarm(t *testing.T) *farm {
 	t.Helper()
 	f := &farm{t: t, dir: t.TempDir()}
-	for _, address := range []*string{&f.scheduler, &f.metrics, &f.worker, &f.prometheus} {
+	var nobody string
+	for _, address := range []*string{&f.scheduler, &f.metrics, &f.worker, &f.prometheus, &nobody} {
 		port, err := freeport.Hold(t.Cleanup)
 		if err != nil {
 			t.Fatal(err)
@@ -127,6 +141,8 @@ func newFarm(t *testing.T) *farm {
 	settings := fmt.Sprintf("version: 1\nredis: %s\nlisten: %s\nblobs: http://%s\nbudgets: {day_usd: 50}\n", redistest.Start(t).URL(), f.scheduler, f.scheduler)
 	f.file("farm.yaml", settings)
 	f.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "EVALFARM_HOME=" + f.dir, "EVALFARM_TOKEN=a-token-for-the-tests-of-deploy", "EVALFARM_CONFIG=" + filepath.Join(f.dir, "farm.yaml")}
+	// It traces, though nobody takes the traces: exemplars are of what is traced.
+	f.env = append(f.env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+nobody+"/v1/traces")
 	return f
 }
 

@@ -45,9 +45,6 @@ name of a suite under ./suites. Exit codes: evalfarm help exit-codes.`,
 				if err := f.showing.check(c); err != nil {
 					return err
 				}
-				if err := f.elsewhere(); err != nil {
-					return err
-				}
 				return c.send(ctx, args[0], load, sel, ordering{baseline: load.baseline}, func(d desk, run eval.Run) error {
 					return c.followRun(ctx, &f.showing, d, run)
 				})
@@ -151,7 +148,7 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	if request.Waivers, err = c.approvedHere(ctx, loaded, arg); err != nil {
 		return request, err
 	}
-	request.Git, request.Traceparent = gitState(ctx, loaded.Dir), c.caller()
+	request.Git, request.Traceparent = gitState(ctx, loaded.Dir), c.caller() //nolint:contextcheck // the library reads a header into one of its own
 	c.fewRepeats(&loaded.Suite, request.Selection)
 	return request, c.doubts(loaded, request.Selection)
 }

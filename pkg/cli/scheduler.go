@@ -136,7 +136,7 @@ func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error 
 	case f.term < time.Second:
 		return usage("", "--leader-lease wants a second at least")
 	case runs == 0:
-		service := []string{"redis", "lease", "listen", "health", "leader-lease", "token-file", "blobs", "verbose", "color", "config"}
+		service := []string{"redis", "lease", "listen", "health", "leader-lease", "token-file", "blobs", "verbose", "log-level", "log-format", "color", "config"}
 		var stray error
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
 			if !slices.Contains(service, flag.Name) {

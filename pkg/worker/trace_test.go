@@ -240,12 +240,17 @@ func told(t *testing.T, rec *telemetrytest.Recorder) string {
 		}
 	}
 	spans := rec.Spans()
-	slices.SortStableFunc(spans, func(x, y telemetrytest.Span) int { // those at once, by name
-		if strings.HasPrefix(x.Name, "execute_tool") && strings.HasPrefix(y.Name, "execute_tool") && x.ParentID == y.ParentID {
-			return strings.Compare(x.Name, y.Name)
+	call := func(s telemetrytest.Span) bool { return strings.HasPrefix(s.Name, "execute_tool") }
+	for i := 0; i < len(spans); i++ { // calls of a turn begin in any order
+		end := i
+		for end < len(spans) && call(spans[end]) && spans[end].ParentID == spans[i].ParentID {
+			end++
 		}
-		return x.Start.Compare(y.Start)
-	})
+		slices.SortStableFunc(spans[i:end], func(x, y telemetrytest.Span) int {
+			return strings.Compare(x.Name+fmt.Sprint(x.Attrs["gen_ai.tool.call.id"]), y.Name+fmt.Sprint(y.Attrs["gen_ai.tool.call.id"]))
+		})
+		i = max(i, end-1)
+	}
 	shown := 0
 	var tell func(parent, indent string)
 	tell = func(parent, indent string) {
