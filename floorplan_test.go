@@ -59,7 +59,7 @@ var rooms = map[string]string{
 	"github.com/klauspost/compress":              "pkg/blob",
 	"github.com/minio/minio-go":                  "pkg/blob/s3blob",
 	"go.opentelemetry.io/otel":                   "pkg/telemetry pkg/telemetry/export pkg/telemetry/telemetrytest",
-	"github.com/prometheus/":                     "pkg/telemetry/export",
+	"github.com/prometheus/":                     "pkg/telemetry/export pkg/telemetry/telemetrytest",
 	"go.opentelemetry.io/proto/otlp":             "pkg/telemetry/export internal/otlptest",
 	"google.golang.org/":                         "pkg/telemetry/export internal/otlptest",
 	"github.com/wneessen/go-mail":                "pkg/notify",

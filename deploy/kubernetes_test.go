@@ -407,9 +407,9 @@ func networkPolicies(t *testing.T, c cluster, watched bool) {
 		"scheduler redis": true, "worker redis": true, "worker scheduler": true, "scheduler postgres": true,
 	}
 	for _, name := range []string{"scheduler", "worker"} {
-		want["prometheus "+name], want[name+" otelcol"] = watched, watched
+		want["prometheus "+name+" health"], want[name+" otelcol"] = watched, watched
 	}
-	ports := map[string]int{"redis": 6379, "postgres": 5432, "scheduler": 8090, "worker": 8091, "otelcol": 4318}
+	ports := map[string]int{"redis": 6379, "postgres": 5432, "scheduler": 8090, "scheduler health": 8091, "worker health": 8091, "otelcol": 4318}
 	labels := map[string]map[string]string{"stranger": {"app.kubernetes.io/name": "stranger"}}
 	for _, name := range []string{"prometheus", "otelcol"} {
 		labels[name] = map[string]string{"app.kubernetes.io/name": name, "namespace": "monitoring"}
@@ -419,10 +419,11 @@ func networkPolicies(t *testing.T, c cluster, watched bool) {
 	}
 	for from, of := range labels {
 		for to, port := range ports {
-			if of["namespace"] != "" && labels[to]["namespace"] != "" {
+			pod, _, _ := strings.Cut(to, " ")
+			if of["namespace"] != "" && labels[pod]["namespace"] != "" {
 				continue
 			}
-			if got := reaches(of, labels[to], port); got != want[from+" "+to] {
+			if got := reaches(of, labels[pod], port); got != want[from+" "+to] {
 				t.Errorf("%s reaches %s: %t, want %t", from, to, got, want[from+" "+to])
 			}
 		}

@@ -27,7 +27,7 @@ func TestPrometheusScrapesTheFarm(t *testing.T) {
 	t.Parallel()
 	prometheus := installed(t, "prometheus")
 	f := newFarm(t)
-	f.start("scheduler", program, "scheduler")
+	f.start("scheduler", program, "scheduler", "--health", f.metrics)
 	f.start("worker", program, "worker", "-j", "2", "--health", f.worker)
 	f.start("prometheus", prometheus, "--config.file="+f.config(), "--storage.tsdb.path="+filepath.Join(f.dir, "tsdb"),
 		"--web.listen-address="+f.prometheus, "--enable-feature=exemplar-storage", "--log.level=warn")
@@ -64,7 +64,7 @@ func TestPrometheusScrapesTheFarm(t *testing.T) {
 			"evalfarm_trials_total", "evalfarm_attempts_total", "evalfarm_runs_total", "evalfarm_workers", "evalfarm_runs_live",
 			"evalfarm_queue_depth", "evalfarm_queue_oldest_age_seconds", "evalfarm_trials_in_flight", "evalfarm_slots", "evalfarm_stream_backlog",
 			"evalfarm_store_lag_seconds_bucket", "evalfarm_queue_wait_seconds_bucket", "evalfarm_commit_duration_seconds_bucket",
-			"evalfarm_spool_records", "mcp_client_operation_duration_seconds_bucket", "evalfarm_day_left_USD",
+			"evalfarm_spool_records", "mcp_client_operation_duration_seconds_bucket",
 		} {
 			if !seen[name] {
 				t.Errorf("nobody tells %s", name)
@@ -98,6 +98,19 @@ func TestPrometheusScrapesTheFarm(t *testing.T) {
 		}
 	})
 
+	// What Grafana makes a link of: datasources.yaml names the label.
+	t.Run("exemplars name traces", func(t *testing.T) {
+		var got []struct {
+			Exemplars []struct{ Labels map[string]string }
+		}
+		for _, metric := range []string{"evalfarm_attempt_duration_seconds_bucket", "mcp_client_operation_duration_seconds_bucket"} {
+			f.ask(t, "query_exemplars", url.Values{"query": {metric}, "start": {"0"}, "end": {"9999999999"}}, &got)
+			if len(got) == 0 || len(got[0].Exemplars) == 0 || len(got[0].Exemplars[0].Labels["trace_id"]) != 32 {
+				t.Errorf("%s has the exemplars %v", metric, got)
+			}
+		}
+	})
+
 	t.Run("the dashboard's queries", func(t *testing.T) {
 		for _, q := range queries(t) {
 			f.ask(t, "query", url.Values{"query": {q.expr}}, new(any))
@@ -111,13 +124,14 @@ type farm struct {
 	dir string
 	env []string
 	// Addresses where they listen.
-	scheduler, worker, prometheus string
+	scheduler, metrics, worker, prometheus string
 }
 
 func newFarm(t *testing.T) *farm {
 	t.Helper()
 	f := &farm{t: t, dir: t.TempDir()}
-	for _, address := range []*string{&f.scheduler, &f.worker, &f.prometheus} {
+	var nobody string
+	for _, address := range []*string{&f.scheduler, &f.metrics, &f.worker, &f.prometheus, &nobody} {
 		port, err := freeport.Hold(t.Cleanup)
 		if err != nil {
 			t.Fatal(err)
@@ -127,6 +141,8 @@ func newFarm(t *testing.T) *farm {
 	settings := fmt.Sprintf("version: 1\nredis: %s\nlisten: %s\nblobs: http://%s\nbudgets: {day_usd: 50}\n", redistest.Start(t).URL(), f.scheduler, f.scheduler)
 	f.file("farm.yaml", settings)
 	f.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "EVALFARM_HOME=" + f.dir, "EVALFARM_TOKEN=a-token-for-the-tests-of-deploy", "EVALFARM_CONFIG=" + filepath.Join(f.dir, "farm.yaml")}
+	// It traces, though nobody takes the traces: exemplars are of what is traced.
+	f.env = append(f.env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+nobody+"/v1/traces")
 	return f
 }
 
@@ -198,7 +214,7 @@ func (f *farm) config() string {
 	}
 	config.Global = map[string]string{"scrape_interval": "1s", "evaluation_interval": "1s"}
 	for _, s := range config.Scrapes {
-		address := map[any]string{"scheduler": f.scheduler, "worker": f.worker}[s["job_name"]]
+		address := map[any]string{"scheduler": f.metrics, "worker": f.worker}[s["job_name"]]
 		delete(s, "dns_sd_configs")
 		s["static_configs"] = []any{map[string]any{"targets": []string{address}}}
 	}

@@ -137,7 +137,7 @@ func (c *command) carryOut(ctx context.Context, f *carrying, s store.Store, run 
 	if err != nil {
 		return err
 	}
-	conf.Tracer = f.told.Tracer()
+	telling(&conf, f.told)
 	var snap eval.Snapshot
 	if err := blob.LoadJSON(ctx, s, run.Header, &snap); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/suite"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 )
 
 // Main runs a command and returns its exit code. The first signal asks the
@@ -208,10 +209,11 @@ func (c *command) logger() *slog.Logger {
 	}
 	c.logLevel.Set(level)
 	o := &slog.HandlerOptions{Level: &c.logLevel}
+	var handler slog.Handler = slog.NewTextHandler(c.env.Stderr, o)
 	if c.log.format == "json" {
-		return slog.New(slog.NewJSONHandler(c.env.Stderr, o))
+		handler = slog.NewJSONHandler(c.env.Stderr, o)
 	}
-	return slog.New(slog.NewTextHandler(c.env.Stderr, o))
+	return slog.New(telemetry.Logs(handler))
 }
 
 // colored says whether to colour an output that is a terminal or is none.

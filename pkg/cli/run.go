@@ -148,7 +148,7 @@ func (c *command) prepare(ctx context.Context, arg string, load loading, sel sel
 	if request.Waivers, err = c.approvedHere(ctx, loaded, arg); err != nil {
 		return request, err
 	}
-	request.Git, request.Traceparent = gitState(ctx, loaded.Dir), c.caller()
+	request.Git, request.Traceparent = gitState(ctx, loaded.Dir), c.caller() //nolint:contextcheck // the library reads a header into one of its own
 	c.fewRepeats(&loaded.Suite, request.Selection)
 	return request, c.doubts(loaded, request.Selection)
 }

@@ -42,6 +42,9 @@ workers may be given the same address instead, and need no way to the scheduler.
 The keys of a bucket are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. The state
 folder remembers the address.
 
+With --health it answers GET /healthz, /readyz and, for Prometheus, /metrics to
+anybody who can reach that address, without a token.
+
 What no flag says is read from the environment and farm.yaml: evalfarm config
 explain.`,
 		Args: args(0, -1, "suites"),
@@ -63,7 +66,13 @@ explain.`,
 				return fmt.Errorf("listen on %s: %w", f.listen, err)
 			}
 			defer listener.Close()
-			if f.told, err = c.tells(ctx, "evalfarm-scheduler", ""); err != nil {
+			if f.healthy, err = healthListener(ctx, f.health); err != nil {
+				return err
+			}
+			if f.healthy != nil {
+				defer f.healthy.Close()
+			}
+			if f.told, err = c.tells(ctx, "evalfarm-scheduler", "", f.health != ""); err != nil {
 				return err
 			}
 			defer c.told(ctx, f.told)
@@ -89,6 +98,7 @@ explain.`,
 	flags.StringVar(&f.redis, "redis", "", "the Redis that the farm shares, as a `URL`")
 	flags.DurationVar(&f.lease, "lease", 0, "how long a worker may be silent before its trial is tried again (default 45s)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8090", "serve the API on this `ADDRESS`")
+	flags.StringVar(&f.health, "health", "", "answer /healthz, /readyz and /metrics on this `ADDRESS` (default: nowhere)")
 	flags.DurationVar(&f.term, "leader-lease", 15*time.Second, "how long a leader may be silent before another scheduler leads")
 	flags.StringVar(&f.blobs, "blobs", "", "where workers put large blobs, as file:///folder or s3://bucket/prefix: a `URL` (default: here)")
 	flags.StringVar(&f.tokenFile, "token-file", "", "read the farm's token from this `FILE`")
@@ -110,6 +120,8 @@ type scheduling struct {
 	selecting
 	tell      announcing
 	listen    string
+	health    string
+	healthy   net.Listener // of health
 	tokenFile string
 	term      time.Duration
 	blobs     string
@@ -124,7 +136,7 @@ func (f *scheduling) check(c *command, cmd *cobra.Command, args []string) error 
 	case f.term < time.Second:
 		return usage("", "--leader-lease wants a second at least")
 	case runs == 0:
-		service := []string{"redis", "lease", "listen", "leader-lease", "token-file", "blobs", "verbose", "color", "config"}
+		service := []string{"redis", "lease", "listen", "health", "leader-lease", "token-file", "blobs", "verbose", "log-level", "log-format", "color", "config"}
 		var stray error
 		cmd.Flags().Visit(func(flag *pflag.Flag) {
 			if !slices.Contains(service, flag.Name) {
@@ -204,7 +216,7 @@ func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, liste
 	if err != nil {
 		return err
 	}
-	conf.Tracer = f.told.Tracer()
+	telling(&conf, f.told)
 	farm, err := c.farm()
 	if err != nil {
 		return err
@@ -236,7 +248,7 @@ func (f *scheduling) serve(ctx context.Context, c *command, s store.Store, liste
 	api.Create = c.sent(s, f.attempts)
 	fmt.Fprintf(c.env.Stderr, "serving the store in %s; workers join at http://%s\n", conf.Home, listener.Addr())
 	return app.Serve(ctx, app.ServiceConfig{
-		Config: conf, Listener: listener, API: api, Term: f.term, Keep: keep, Scheduled: c.scheduled(f.attempts),
+		Config: conf, Listener: listener, Health: f.healthy, API: api, Term: f.term, Keep: keep, Scheduled: c.scheduled(f.attempts),
 		Led: func(holder string, us bool) {
 			if us {
 				fmt.Fprintf(c.env.Stderr, "scheduler %s leads\n", holder)
@@ -261,7 +273,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	if err != nil {
 		return err
 	}
-	conf.Tracer = f.told.Tracer()
+	telling(&conf, f.told)
 	if conf.Targets, err = c.targets(); err != nil {
 		return err
 	}
@@ -306,7 +318,7 @@ func (f *scheduling) schedule(ctx context.Context, c *command, s store.Store, li
 	}
 	if len(live) > 0 {
 		err = app.Schedule(ctx, app.SchedulerConfig{
-			Config: conf, Listener: listener, API: api,
+			Config: conf, Listener: listener, Health: f.healthy, API: api,
 			Keep: keep, Done: conclude,
 		}, s, live)
 	}

@@ -58,7 +58,7 @@ func (c *command) send(ctx context.Context, arg string, load loading, sel select
 		Suite: p.suite, With: p.with, Gate: p.gate, Name: loaded.Path, Set: set, Env: load.asked,
 		Cases: selection.Cases, Tags: selection.Tags, Axes: selection.Axes, Repeats: selection.Repeats,
 		Seed: sel.seed, Attempts: sel.attempts, Budget: budget, Priority: ask.priority, Tenant: ask.tenant, Baseline: ask.baseline,
-		Git: gitState(ctx, loaded.Dir), Key: ask.key, Traceparent: c.caller(),
+		Git: gitState(ctx, loaded.Dir), Key: ask.key, Traceparent: c.caller(), //nolint:contextcheck // the library reads a header into one of its own
 	}, p.content)
 	if problems, ok := errors.AsType[*suite.ProblemsError](err); ok {
 		problems.Path = arg

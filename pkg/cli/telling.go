@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
+	"github.com/evalfarm/evalfarm/pkg/app"
 	"github.com/evalfarm/evalfarm/pkg/report"
 	"github.com/evalfarm/evalfarm/pkg/suite"
 	"github.com/evalfarm/evalfarm/pkg/telemetry/export"
@@ -13,8 +15,9 @@ import (
 
 // tells opens what a process tells of itself, as the standard variables and the
 // settings say; nil if nobody asked for it. File gets the spans, unless it is empty.
-func (c *command) tells(ctx context.Context, service, file string) (*export.Telemetry, error) {
-	o := export.Options{Environ: c.env.Environ, Service: service, Version: version(), Logger: c.logger()}
+// Scraped says that the process serves its metrics.
+func (c *command) tells(ctx context.Context, service, file string, scraped bool) (*export.Telemetry, error) {
+	o := export.Options{Environ: c.env.Environ, Service: service, Version: version(), Scraped: scraped, Logger: c.logger()}
 	if file != "" {
 		o.TraceFile = c.env.abs(file)
 	}
@@ -46,9 +49,27 @@ func (c *command) told(ctx context.Context, t *export.Telemetry) {
 // of.
 func (f *carrying) tells(ctx context.Context, c *command) (err error) {
 	if f.told == nil {
-		f.told, err = c.tells(ctx, "evalfarm", f.traceFile)
+		f.told, err = c.tells(ctx, "evalfarm", f.traceFile, false)
 	}
 	return err
+}
+
+// telling lets a composition tell of itself.
+func telling(conf *app.Config, t *export.Telemetry) {
+	conf.Tracer, conf.Metrics, conf.MetricsHandler = t.Tracer(), t.Metrics(), t.Page()
+}
+
+// healthListener listens where the health of a process is to be served; nil for
+// nowhere.
+func healthListener(ctx context.Context, address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("serve the health on %s: %w", address, err)
+	}
+	return l, nil
 }
 
 // elsewhere refuses flags that are for a run here, of one that others carry out.

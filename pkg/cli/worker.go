@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"net"
 	"path/filepath"
 	"time"
 
@@ -33,6 +31,7 @@ worker that starts there hands on what a dead one has left.
 
 With --health it answers GET /healthz with 200 while it lives, and GET /readyz
 while it takes trials, else with 503, to anybody: for the probes of what runs it.
+GET /metrics is for Prometheus.
 
 What no flag says is read from the environment and farm.yaml: evalfarm config
 explain.`,
@@ -65,17 +64,17 @@ explain.`,
 			if spool != "" {
 				dir = c.env.abs(spool)
 			}
-			told, err := c.tells(cmd.Context(), "evalfarm-worker", "")
+			told, err := c.tells(cmd.Context(), "evalfarm-worker", "", health != "")
 			if err != nil {
 				return err
 			}
 			defer c.told(cmd.Context(), told)
-			conf.Tracer = told.Tracer()
+			telling(&conf, told)
 			work := app.WorkerConfig{Config: conf, Token: token, Spool: dir}
-			if health != "" {
-				if work.Health, err = new(net.ListenConfig).Listen(cmd.Context(), "tcp", health); err != nil {
-					return fmt.Errorf("serve the health of the worker: %w", err)
-				}
+			if work.Health, err = healthListener(cmd.Context(), health); err != nil {
+				return err
+			}
+			if work.Health != nil {
 				defer work.Health.Close()
 			}
 			return app.Work(cmd.Context(), work)
@@ -88,7 +87,7 @@ explain.`,
 	flags.StringVar(&blobs, "blobs", "", "where blobs are: the scheduler's http `URL`, or the file:// or s3:// one that it was given")
 	flags.StringVar(&tokenFile, "token-file", "", "read the farm's token from this `FILE`")
 	flags.StringVar(&spool, "spool", "", "keep results in this `DIR` until they are stored (default: spool in the state folder)")
-	flags.StringVar(&health, "health", "", "answer /healthz and /readyz on this `ADDRESS` (default: nowhere)")
+	flags.StringVar(&health, "health", "", "answer /healthz, /readyz and /metrics on this `ADDRESS` (default: nowhere)")
 	flags.IntVarP(&f.slots, "slots", "j", 0, "trials at once (default: 4 for each processor)")
 	flags.IntVar(&f.judges, "judge-slots", 0, "trials judged at once (default: as many as --slots)")
 	flags.DurationVar(&f.grace, "grace", 30*time.Second, "how long running trials may go on after SIGTERM")

@@ -26,7 +26,7 @@ func (a *api) createRun(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	o.Key, o.Traceparent = r.Header.Get(keyHeader), telemetry.Caller(r.Header.Get(callerHeader))
+	o.Key, o.Traceparent = r.Header.Get(keyHeader), telemetry.Caller(r.Header.Get(callerHeader)) //nolint:contextcheck // the library reads a header into one of its own
 	run, err := a.create(r, o)
 	if err != nil {
 		a.fail(w, r, err)

@@ -303,9 +303,9 @@ func (p *page) change(c eval.CellComparison, names int) {
 		}
 		p.line(p.indent(6), styled(dim, "first difference: "), text(place), styled(dim, fmt.Sprintf("  (repeat %d of the base, %d of the head)", s.BaseRepeat, s.HeadRepeat)))
 		p.value(8, styled(dim, "base ").pad(5), s.Base, 3)
-		p.link(8, "trace", s.BaseTraceURL)
+		p.traced(8, s.BaseTraceURL)
 		p.value(8, styled(dim, "head ").pad(5), s.Head, 3)
-		p.link(8, "trace", s.HeadTraceURL)
+		p.traced(8, s.HeadTraceURL)
 	}
 }
 

@@ -42,7 +42,7 @@ func Unblind(w io.Writer, t Trial, o Options) error {
 	p.fact("time", join(label("model", duration(res.Times.ModelMS)), label("tools", duration(res.Times.ToolMS))))
 	p.tokens(res)
 	p.fact("calls", join(count("turns", res.Counts.Turns), count("tool calls", res.Counts.ToolCalls), count("not made", res.Counts.InvalidCalls)))
-	p.link(2, "trace", t.Row.TraceURL)
+	p.traced(2, t.Row.TraceURL)
 	return p.writeTo(w)
 }
 

@@ -178,10 +178,10 @@ func (p *page) value(indent int, label part, s string, limit int) {
 	}
 }
 
-// link writes a labelled address, if there is one, uncut: people open it.
-func (p *page) link(indent int, label, address string) {
+// traced writes the address of a trace, if there is one, uncut: people open it.
+func (p *page) traced(indent int, address string) {
 	if address != "" {
-		p.cut(indent+9+len(address), []part{p.indent(indent), styled(dim, label).pad(9), text(address)})
+		p.cut(indent+9+len(address), []part{p.indent(indent), styled(dim, "trace").pad(9), text(address)})
 	}
 }
 

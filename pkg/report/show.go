@@ -68,7 +68,7 @@ func ShowCase(w io.Writer, trials []Trial, o Options) error {
 		}
 		if res.Verdict != eval.Pass {
 			p.stderr(4, res.Stderr, stderrHead)
-			p.link(4, "trace", t.Row.TraceURL)
+			p.traced(4, t.Row.TraceURL)
 		}
 	}
 	p.next()
@@ -124,7 +124,7 @@ func (p *page) result(t Trial) {
 	if res.Stop != "" && res.Stop != eval.StopDone {
 		p.fact("stopped", string(res.Stop))
 	}
-	p.link(2, "trace", t.Row.TraceURL)
+	p.traced(2, t.Row.TraceURL)
 	if t.Case.Kind == eval.KindAgent {
 		p.blank()
 		p.conversation(t)

@@ -253,7 +253,7 @@ func (p *page) cell(c eval.CellStats, names int, all bool) {
 		p.stderr(6, c.Failure.Stderr, stderrHead)
 	}
 	if c.Failure != nil {
-		p.link(6, "trace", c.Failure.TraceURL)
+		p.traced(6, c.Failure.TraceURL)
 	}
 	if all {
 		for _, warning := range c.Warnings {

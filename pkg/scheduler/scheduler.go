@@ -226,9 +226,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			s.tellRest(last)
+			s.tellRest(ctx)
 			return nil
 		case <-s.wake:
 		case <-ticker.C:

@@ -143,7 +143,7 @@ func setupOver(t *testing.T, s store.Store, o scheduler.Options) *bundle {
 		o.Audit = time.Millisecond
 	}
 	o.Backoff = func(int) time.Duration { return 0 }
-	b.agg = aggregate.New(s, aggregate.Options{Observe: func(st store.Stored) { b.sched.Stored(st) }})
+	b.agg = aggregate.New(s, aggregate.Options{Metrics: o.Metrics, Observe: func(st store.Stored) { b.sched.Stored(st) }})
 	b.sched = scheduler.New(s, b.queue, b.judging, b.agg, o)
 	ctx, stop := context.WithCancel(t.Context())
 	var services sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/blob"
 	"github.com/evalfarm/evalfarm/pkg/eval"
@@ -50,20 +51,24 @@ const (
 	queueJudging = "judging"
 )
 
+// queueOf is the one that the attempt of a record came from.
+func queueOf(st store.Stored) string {
+	if st.Parent != "" {
+		return queueJudging
+	}
+	return queueTrials
+}
+
 // settled tells of a trial that a record settles: at once if the record says all that
 // there is to tell, else when the store can be asked.
 func (s *Scheduler) settled(r *running, st store.Stored) {
 	switch {
 	case !s.opts.Tracer.On() || !st.Final || st.Judging > 0:
 	case r != nil && r.judged == nil && st.N == 1:
-		queue := queueTrials
-		if st.Parent != "" {
-			queue = queueJudging
-		}
 		s.tellTrial(r.places, st.Run, st.Parent, st.Ordinal, st.Result, []telemetry.Send{send(store.Attempt{
 			UID: st.UID, Run: st.Run, Ordinal: st.Ordinal, N: st.N, Worker: st.Worker, Outcome: st.Outcome, Reason: st.Result.Reason,
 			CostMicroUSD: st.CostMicroUSD, Sent: st.Sent, Started: st.Started, Ended: st.Ended,
-		}, queue, "")})
+		}, queueOf(st), "")})
 	default:
 		s.mu.Lock()
 		s.untold = append(s.untold, st)
@@ -74,7 +79,7 @@ func (s *Scheduler) settled(r *running, st store.Stored) {
 // tellRest tells of the trials that took several attempts or were judged, and of those
 // of runs that this scheduler does not have: it has not taken them up yet, or let go of
 // them before their last records came. What the store does not say is left out: nothing
-// else waits for it.
+// else waits for it. A scheduler that is told to stop does it to the end.
 func (s *Scheduler) tellRest(ctx context.Context) {
 	if !s.opts.Tracer.On() {
 		return
@@ -83,6 +88,11 @@ func (s *Scheduler) tellRest(ctx context.Context) {
 	rest := s.untold
 	s.untold = nil
 	s.mu.Unlock()
+	if len(rest) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
 	strangers := map[string]*places{}
 	for _, st := range rest {
 		err := s.tellStored(ctx, st, strangers)
@@ -101,11 +111,7 @@ func (s *Scheduler) tellStored(ctx context.Context, st store.Stored, strangers m
 	if own {
 		return s.tellWhole(ctx, at, st.Parent, st.Run, st.Ordinal, st.Result)
 	}
-	queue := queueTrials
-	if st.Parent != "" {
-		queue = queueJudging
-	}
-	sends, err := s.sends(ctx, st.Run, st.Ordinal, queue, "")
+	sends, err := s.sends(ctx, st.Run, st.Ordinal, queueOf(st), "")
 	if err != nil {
 		return err
 	}
@@ -156,7 +162,7 @@ func (s *Scheduler) tellRun(ctx context.Context, r *running) {
 		}
 	}
 	if r.judged == nil {
-		s.opts.Tracer.Run(r.run, r.places.snapshot.Traceparent)
+		s.opts.Tracer.Run(r.run, r.places.snapshot.Traceparent) //nolint:contextcheck // the library reads a header into one of its own
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -140,7 +141,7 @@ func (b *bundle) attempt(s telemetrytest.Span) (store.Attempt, bool) {
 			b.t.Fatal(err)
 		}
 		for _, a := range as {
-			if a.N == int(n) && a.TraceID == s.TraceID {
+			if a.N == int(n) && a.TraceID == s.TraceID && string(a.Outcome) == s.Attrs["evalfarm.outcome"] {
 				return a, true
 			}
 		}
@@ -167,7 +168,8 @@ func (b *bundle) handAs(uid string, j jobs.Job, outcome eval.AttemptOutcome, r e
 	err := b.agg.Put(b.t.Context(), eval.Record{
 		UID: uid, Run: j.Run, Ordinal: j.Ordinal, N: j.Attempt, Worker: "w", Outcome: outcome, Result: r, Blobs: blobs,
 		CostMicroUSD: 1500, TraceID: telemetry.Current(telemetry.Arrive(b.t.Context(), j.Traceparent)),
-		Started: time.Now(), Ended: time.Now().Add(time.Millisecond),
+		// Begun before anything that the scheduler records meanwhile.
+		Started: time.Now().Add(-time.Minute), Ended: time.Now().Add(time.Millisecond),
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -181,8 +183,11 @@ func (b *bundle) next(q *queue, run string, n int) jobs.Job {
 	return q.of(run)[n-1]
 }
 
+// A relay is a farm whose scheduler changes.
+type relay struct{ *bundle }
+
 // leave lets another process take over, while a worker has a job.
-func (b *bundle) leave(run eval.Run, with jobs.Job) {
+func (b *relay) leave(run eval.Run, with jobs.Job) {
 	b.t.Helper()
 	b.queue.say(with, jobs.Claimed)
 	if err := b.sched.Park(b.t.Context(), run.ID); err != nil {
@@ -190,7 +195,7 @@ func (b *bundle) leave(run eval.Run, with jobs.Job) {
 	}
 	next := setupOver(b.t, b.store, scheduler.Options{Tracer: b.tracer})
 	next.tracer = b.tracer
-	*b = *next
+	b.bundle = next
 }
 
 var (
@@ -209,18 +214,18 @@ const (
 func TestTraceOfATrial(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		carry func(b *bundle, run eval.Run)
+		carry func(b *relay, run eval.Run)
 		want  []string
 	}{
 		{
-			"pass", func(b *bundle, run eval.Run) { b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, passed) },
+			"pass", func(b *relay, run eval.Run) { b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, passed) },
 			[]string{
 				trial + "cost.usd=0.0015, repeat=1, run.id=R, trial.attempts=1, trial.id=R:0, variant=default, verdict=pass",
 				send1 + "outcome=done, run.id=R",
 			},
 		},
 		{
-			"fail", func(b *bundle, run eval.Run) {
+			"fail", func(b *relay, run eval.Run) {
 				b.hand(b.next(b.queue, run.ID, 1), eval.AttemptDone, eval.Result{Verdict: eval.Fail, Reason: eval.ReasonMismatch, Message: "3 is not 4"})
 			},
 			[]string{
@@ -229,7 +234,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"error after three attempts", func(b *bundle, run eval.Run) {
+			"error after three attempts", func(b *relay, run eval.Run) {
 				for n := 1; n <= 3; n++ {
 					b.hand(b.next(b.queue, run.ID, n), eval.AttemptFailed, broke)
 				}
@@ -242,7 +247,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"a lost attempt, whose worker comes back", func(b *bundle, run eval.Run) {
+			"a lost attempt, whose worker comes back", func(b *relay, run eval.Run) {
 				first := b.next(b.queue, run.ID, 1)
 				b.queue.say(first, jobs.Expired)
 				second := b.next(b.queue, run.ID, 2)
@@ -256,7 +261,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"an attempt that the queue lost", func(b *bundle, run eval.Run) {
+			"an attempt that the queue lost", func(b *relay, run eval.Run) {
 				b.queue.say(b.next(b.queue, run.ID, 1), jobs.Missing)
 				b.hand(b.next(b.queue, run.ID, 2), eval.AttemptDone, passed)
 			},
@@ -267,7 +272,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"an attempt that was given back after it had cost something", func(b *bundle, run eval.Run) {
+			"an attempt that was given back after it had cost something", func(b *relay, run eval.Run) {
 				b.hand(b.next(b.queue, run.ID, 1), eval.AttemptReturned, eval.Result{Verdict: eval.Unfinished, Reason: eval.ReasonCancelled})
 				b.hand(b.next(b.queue, run.ID, 2), eval.AttemptDone, passed)
 			},
@@ -278,7 +283,7 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"another scheduler takes over before the result", func(b *bundle, run eval.Run) {
+			"another scheduler takes over before the result", func(b *relay, run eval.Run) {
 				first := b.next(b.queue, run.ID, 1)
 				b.hand(first, eval.AttemptFailed, broke)
 				second := b.next(b.queue, run.ID, 2)
@@ -293,10 +298,11 @@ func TestTraceOfATrial(t *testing.T) {
 			},
 		},
 		{
-			"the result comes before anybody has taken the run over", func(b *bundle, run eval.Run) {
+			"the result comes before anybody has taken the run over", func(b *relay, run eval.Run) {
 				first := b.next(b.queue, run.ID, 1)
 				b.leave(run, first)
 				b.hand(first, eval.AttemptDone, passed)
+				b.sched.Round(b.t.Context()) // in which it is told
 				b.adopt(run)
 			},
 			[]string{
@@ -306,7 +312,8 @@ func TestTraceOfATrial(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, rec := tracing(t)
+			first, rec := tracing(t)
+			b := &relay{first}
 			run := b.create(1)
 			b.adopt(run)
 			tt.carry(b, run)
@@ -348,11 +355,11 @@ const (
 func TestTraceOfAJudgedTrial(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		carry func(b *bundle, run eval.Run)
+		carry func(b *relay, run eval.Run)
 		want  []string
 	}{
 		{
-			"pass", func(b *bundle, run eval.Run) {
+			"pass", func(b *relay, run eval.Run) {
 				b.await(b.next(b.queue, run.ID, 1))
 				b.hand(b.next(b.judging, run.Grading, 1), eval.AttemptDone, ruling(true))
 			},
@@ -363,7 +370,7 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 			},
 		},
 		{
-			"the trial and its judge need two attempts each", func(b *bundle, run eval.Run) {
+			"the trial and its judge need two attempts each", func(b *relay, run eval.Run) {
 				b.hand(b.next(b.queue, run.ID, 1), eval.AttemptFailed, broke)
 				b.await(b.next(b.queue, run.ID, 2))
 				b.hand(b.next(b.judging, run.Grading, 1), eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable})
@@ -378,7 +385,7 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 			},
 		},
 		{
-			"the judge is down", func(b *bundle, run eval.Run) {
+			"the judge is down", func(b *relay, run eval.Run) {
 				b.await(b.next(b.queue, run.ID, 1))
 				for n := 1; n <= 3; n++ {
 					b.hand(b.next(b.judging, run.Grading, n), eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable})
@@ -393,12 +400,13 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 			},
 		},
 		{
-			"another scheduler takes over before the judge has spoken", func(b *bundle, run eval.Run) {
+			"another scheduler takes over before the judge has spoken", func(b *relay, run eval.Run) {
 				b.await(b.next(b.queue, run.ID, 1))
 				j := b.next(b.judging, run.Grading, 1)
 				b.judging.say(j, jobs.Claimed)
 				b.leave(run, j)
 				b.hand(j, eval.AttemptDone, ruling(true))
+				b.sched.Round(b.t.Context()) // in which it is told
 				b.adopt(run)
 			},
 			[]string{
@@ -409,7 +417,8 @@ func TestTraceOfAJudgedTrial(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, rec := tracing(t)
+			first, rec := tracing(t)
+			b := &relay{first}
 			run := b.createJudged(1)
 			b.adopt(run)
 			tt.carry(b, run)
@@ -544,7 +553,7 @@ func TestTraceOfATrialThatIsRetried(t *testing.T) {
 // Of traces that are not sampled those are kept that tell something, by the rule of the
 // workers.
 func TestTracesThatAreNotSampled(t *testing.T) {
-	slow := eval.Result{Verdict: eval.Pass, Times: eval.Times{TotalMS: 2000}}
+	slow := eval.Result{Verdict: eval.Pass, Times: eval.Times{TotalMS: 7.2e6}}
 	for _, tt := range []struct {
 		name  string
 		carry func(b *bundle, j jobs.Job)
@@ -565,6 +574,14 @@ func TestTracesThatAreNotSampled(t *testing.T) {
 			b.await(j)
 			b.hand(b.next(b.judging, j.Run+".g1", 1), eval.AttemptDone, ruling(false))
 		}, 2},
+		{"a judge that failed before the run was cancelled", func(b *bundle, j jobs.Job) {
+			b.await(j)
+			b.hand(b.next(b.judging, j.Run+".g1", 1), eval.AttemptFailed, eval.Result{Verdict: eval.Error, Reason: eval.ReasonModelUnavailable})
+			b.next(b.judging, j.Run+".g1", 2)
+			if err := b.store.SetControl(b.t.Context(), j.Run, eval.ControlCancel); err != nil {
+				b.t.Fatal(err)
+			}
+		}, 2},
 		{"never judged", func(b *bundle, j jobs.Job) {
 			b.await(j)
 			b.next(b.judging, j.Run+".g1", 1)
@@ -574,7 +591,7 @@ func TestTracesThatAreNotSampled(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, rec := tracing(t, telemetrytest.Share(0), telemetrytest.Slow(time.Second))
+			b, rec := tracing(t, telemetrytest.Share(0), telemetrytest.Slow(time.Hour))
 			run := b.createJudged(1)
 			b.adopt(run)
 			j := b.next(b.queue, run.ID, 1)
@@ -678,6 +695,37 @@ func TestTraceOfAnErrorThatSaysSomething(t *testing.T) {
 	if got := rec.One("trial case-0").Message; got != "no answer" {
 		t.Errorf("the trial says %q, want what the error says", got)
 	}
+}
+
+// What is settled while a scheduler is told to stop is told before it has.
+func TestTraceOfATrialThatIsSettledAtTheEnd(t *testing.T) {
+	tracer, rec := telemetrytest.New(t)
+	b := &bundle{t: t, store: setup(t, scheduler.Options{}).store, queue: &queue{}, judging: &queue{}}
+	b.agg = aggregate.New(b.store, aggregate.Options{Observe: func(st store.Stored) { b.sched.Stored(st) }})
+	b.sched = scheduler.New(b.store, b.queue, b.judging, b.agg, scheduler.Options{Tracer: tracer, Backoff: func(int) time.Duration { return 0 }})
+	run := b.create(2)
+	ctx, stop := context.WithCancel(t.Context())
+	keeping, end := context.WithCancel(t.Context())
+	var running, kept sync.WaitGroup
+	running.Go(func() { _ = b.sched.Run(ctx) })
+	kept.Go(func() { _ = b.agg.Run(keeping) })
+	defer kept.Wait()
+	defer end()
+	defer running.Wait()
+	defer stop()
+	b.adopt(run)
+	b.next(b.queue, run.ID, 2)
+	b.hand(b.queue.of(run.ID)[0], eval.AttemptFailed, broke)
+	b.next(b.queue, run.ID, 3)
+	b.sched.Between(func() {
+		b.hand(b.queue.of(run.ID)[2], eval.AttemptDone, passed)
+		if got := rec.Tree(); got != "" {
+			t.Errorf("told before the store could be asked:\n%s", got)
+		}
+		stop()
+	})
+	running.Wait()
+	rec.One("trial " + b.caseOf(run, 0))
 }
 
 // What it takes to tell of a trial, over a real store.

@@ -30,10 +30,9 @@ const (
 type Process string
 
 const (
-	Leader      Process = "leader"      // the scheduler that leads
-	Schedulers  Process = "scheduler"   // each, also those that stand by
-	Workers     Process = "worker"      // each
-	EveryCaller Process = "any process" // who asks models: workers
+	Leader     Process = "leader"    // the scheduler that leads
+	Schedulers Process = "scheduler" // each, also those that stand by
+	Workers    Process = "worker"    // each
 )
 
 // A Lane is one of the two ways through a farm.

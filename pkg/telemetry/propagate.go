@@ -7,18 +7,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Propagate hands out the trace context of a span that is recorded, by the names of
-// the W3C (traceparent, tracestate). Of no other span anything is handed out: whoever
-// is asked then hears the same as if nobody traced.
-func Propagate(ctx context.Context, set func(name, value string)) {
-	if trace.SpanFromContext(ctx).IsRecording() {
-		propagation.TraceContext{}.Inject(ctx, setter(set))
+// Propagated is the trace context of a span that is recorded, by the names of the W3C
+// (traceparent, tracestate). Of any other there is none: whoever is asked then hears
+// the same as if nobody traced.
+func Propagated(ctx context.Context) map[string]string {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return nil
 	}
+	fields := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, fields)
+	return fields
 }
-
-// setter implements [propagation.TextMapCarrier] as far as to inject needs it.
-type setter func(name, value string)
-
-func (s setter) Set(name, value string) { s(name, value) }
-func (setter) Get(string) string        { return "" }
-func (setter) Keys() []string           { return nil }

@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,6 @@ func TestOffCostsNothingInADelivery(t *testing.T) {
 	trial, check, result := eval.Trial{Run: "r"}, eval.Check{ID: "c"}, eval.Result{Scores: []eval.Score{{Check: "c"}}}
 	arguments, now := []byte("{}"), time.Now()
 	rejected := eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: 1}}
-	sent := func(string, string) { t.Error("a trace context leaves") }
 	for name, work := range map[string]func(){
 		"delivery": func() {
 			process.Of(trial)
@@ -50,7 +50,9 @@ func TestOffCostsNothingInADelivery(t *testing.T) {
 		"call": func() {
 			ctx, span := telemetry.ToolCall(telemetry.Asks(ctx, "c1"), "tool")
 			span.With(arguments)
-			telemetry.Propagate(ctx, sent)
+			if telemetry.Propagated(ctx) != nil {
+				t.Error("a trace context leaves")
+			}
 			telemetry.Sent(ctx, "1")
 			span.Gave(arguments)
 			span.Brought(rejected)
@@ -243,14 +245,16 @@ func TestContentOfACall(t *testing.T) {
 	})
 }
 
-func TestPropagate(t *testing.T) {
+func TestPropagated(t *testing.T) {
 	tracer, rec := telemetrytest.New(t)
-	got := map[string]string{}
+	var got map[string]string
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
 		ctx, span := telemetry.ToolCall(ctx, "x")
-		telemetry.Propagate(ctx, func(name, value string) { got[name] = value })
+		got = telemetry.Propagated(ctx)
 		span.End()
-		telemetry.Propagate(ctx, func(name, value string) { t.Errorf("%s=%s leaves after the span's end", name, value) })
+		if late := telemetry.Propagated(ctx); late != nil {
+			t.Errorf("%v leaves after the span's end", late)
+		}
 	})
 	s := rec.One("execute_tool x")
 	want := map[string]string{"traceparent": "00-" + s.TraceID + "-" + s.SpanID + "-01"}
@@ -294,12 +298,10 @@ func TestWorked(t *testing.T) {
 				span.Worked(tt.result, ended)
 			})
 			got := rec.One("invoke_agent sonnet")
-			for key, value := range map[string]any{
+			maps.Copy(tt.want, map[string]any{
 				"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sonnet", "gen_ai.conversation.id": "r:3",
 				"gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude", "evalfarm.case": "refund",
-			} {
-				tt.want[key] = value
-			}
+			})
 			if diff := cmp.Diff(tt.want, got.Attrs); diff != "" || got.Status != tt.status || !got.End.Equal(ended) {
 				t.Errorf("%s at %s; attributes (-want +got):\n%s", got.Status, got.End, diff)
 			}

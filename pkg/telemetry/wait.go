@@ -11,7 +11,7 @@ import (
 // Wait begins the span of a wait: `wait {why}`. Why is one word of few: what the
 // limiter says (requests, tokens, in_flight, pause, turn, gate), or the kind of error
 // after which something is tried again (rate_limit, overloaded, network), or what else
-// is waited for (poll, session). On is what keeps it waiting: the limiter's key, or a
+// is waited for (poll). On is what keeps it waiting: the limiter's key, or a
 // server.
 func Wait(ctx context.Context, why, on string) Span {
 	_, span := below(ctx, trace.SpanKindInternal, func() (string, []attribute.KeyValue) {

@@ -38,12 +38,15 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 		return nil
 	}
 
+	t := &active{claim: claim, at: &place{purse: meter.NewPurse(eval.Amount{})}}
+	d := w.delivery(t)
+	ctx = telemetry.Logged(ctx, d)
 	work, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t := &active{claim: claim, cancel: cancel, at: &place{purse: meter.NewPurse(eval.Amount{})}}
+	t.cancel = cancel
 	w.begin(t)
 	defer w.end(t)
-	work, span := w.opts.Tracer.Process(work, w.delivery(t))
+	work, span := w.opts.Tracer.Process(work, d)
 	record, later, err := w.attempt(work, t, span)
 
 	// What nobody counts is given back as if it had not been.
@@ -56,7 +59,7 @@ func (w *Worker) handle(ctx context.Context, j jobs.Job) error {
 	switch cause := context.Cause(work); {
 	case err != nil:
 		// What the trial is cannot be read from here, now. That is no attempt at it.
-		w.log.WarnContext(ctx, "give back", "trial", j.Key(), "error", err)
+		w.log.WarnContext(ctx, "give back", "error", err)
 		returns("unreadable")
 		return errors.Join(w.giveBack(ctx, claim), &jobs.LaterError{After: 2 * time.Second})
 	case cause != nil && spent:
@@ -116,7 +119,7 @@ func (w *Worker) commit(ctx context.Context, c jobs.Claim, r eval.Record) error 
 			return fmt.Errorf("commit %s: %w", c.Job.Key(), err)
 		case <-time.After(wait):
 		}
-		w.log.WarnContext(ctx, "commit again", "trial", c.Job.Key(), "error", err)
+		w.log.WarnContext(ctx, "commit again", "error", err)
 	}
 }
 
@@ -160,7 +163,7 @@ func (w *Worker) carryOut(ctx context.Context, t *active, span telemetry.Span, r
 	defer func() {
 		if p := recover(); p != nil {
 			message := t.at.redactor().String(fmt.Sprintf("panic: %v", p))
-			w.log.ErrorContext(ctx, "panic in a trial", "trial", claim.Job.Key(), "panic", message)
+			w.log.ErrorContext(ctx, "panic in a trial", "panic", message)
 			*r, err = failed(*r, eval.ReasonFarm, message), nil
 		}
 		w.bill(ctx, t.at, r)
@@ -207,7 +210,7 @@ func (w *Worker) bill(ctx context.Context, at *place, r *eval.Record) {
 	r.Result.UnansweredMicroUSD = at.purse.Unanswered()
 	if over := at.purse.Overcharged(); over > 0 {
 		w.log.ErrorContext(ctx, "a call cost more than its price allows; the price list is wrong, and caps are not safe",
-			"trial", r.Run, "ordinal", r.Ordinal, "over_microusd", over)
+			"over_microusd", over)
 		r.Result.Findings = append(r.Result.Findings, eval.Finding{
 			Code: "overcharged", Detail: fmt.Sprintf("a call cost %d micro-dollars more than its price allows", over), Count: 1,
 		})

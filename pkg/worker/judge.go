@@ -87,7 +87,7 @@ func (w *Worker) rule(ctx context.Context, at *place, c eval.Check, tr eval.Traj
 func (w *Worker) ask(ctx context.Context, at *place, c eval.Check, tr eval.Trajectory) (judge.Ruling, error) {
 	filled, err := score.Fill(c, at.lookup)
 	if err != nil {
-		return judge.Ruling{Score: eval.Score{Check: c.ID, Pending: true, Reason: eval.ReasonNoJudge, Message: err.Error()}}, nil
+		return judge.Ruling{Score: eval.Score{Check: c.ID, Pending: true, Reason: eval.ReasonNoJudge, Message: err.Error()}}, nil //nolint:nilerr // the check stays open
 	}
 	model, of, refused := at.model(filled.Judge.Model, true)
 	if refused != nil {

@@ -240,12 +240,17 @@ func told(t *testing.T, rec *telemetrytest.Recorder) string {
 		}
 	}
 	spans := rec.Spans()
-	slices.SortStableFunc(spans, func(x, y telemetrytest.Span) int { // those at once, by name
-		if strings.HasPrefix(x.Name, "execute_tool") && strings.HasPrefix(y.Name, "execute_tool") && x.ParentID == y.ParentID {
-			return strings.Compare(x.Name, y.Name)
+	call := func(s telemetrytest.Span) bool { return strings.HasPrefix(s.Name, "execute_tool") }
+	for i := 0; i < len(spans); i++ { // calls of a turn begin in any order
+		end := i
+		for end < len(spans) && call(spans[end]) && spans[end].ParentID == spans[i].ParentID {
+			end++
 		}
-		return x.Start.Compare(y.Start)
-	})
+		slices.SortStableFunc(spans[i:end], func(x, y telemetrytest.Span) int {
+			return strings.Compare(x.Name+fmt.Sprint(x.Attrs["gen_ai.tool.call.id"]), y.Name+fmt.Sprint(y.Attrs["gen_ai.tool.call.id"]))
+		})
+		i = max(i, end-1)
+	}
 	shown := 0
 	var tell func(parent, indent string)
 	tell = func(parent, indent string) {
@@ -300,6 +305,7 @@ func named(spans []telemetrytest.Span, id string) string {
 
 // Every span of every kind of delivery: testdata/trace has what is expected of each.
 func TestSpansOfADelivery(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -348,6 +354,7 @@ func TestSpansOfADelivery(t *testing.T) {
 
 // What a trial comes to is the same whether anybody traces it or not.
 func TestTracingChangesNothing(t *testing.T) {
+	t.Parallel()
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -374,6 +381,7 @@ func TestTracingChangesNothing(t *testing.T) {
 // Secrets are planted where they can come back, and are in no span, with content or
 // without. What was said by others is in none without content.
 func TestSecretsAreInNoSpan(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-of-the-"
 	secrets := func(o *worker.Options, s *eval.Snapshot, cs []eval.Case) {
 		vault(o, s, cs)

@@ -28,11 +28,11 @@ func TestInjectMeta(t *testing.T) {
 		got, alone = metaPropagator{}.InjectMeta(ctx, given), metaPropagator{}.InjectMeta(ctx, nil)
 	})
 	s := rec.One("execute_tool x")
-	context := "00-" + s.TraceID + "-" + s.SpanID + "-01"
-	if diff := cmp.Diff(&mcp.Meta{ProgressToken: "p", AdditionalFields: map[string]any{"a": 1, "traceparent": context}}, got); diff != "" {
+	parent := "00-" + s.TraceID + "-" + s.SpanID + "-01"
+	if diff := cmp.Diff(&mcp.Meta{ProgressToken: "p", AdditionalFields: map[string]any{"a": 1, "traceparent": parent}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&mcp.Meta{AdditionalFields: map[string]any{"traceparent": context}}, alone); diff != "" {
+	if diff := cmp.Diff(&mcp.Meta{AdditionalFields: map[string]any{"traceparent": parent}}, alone); diff != "" {
 		t.Errorf("where there was none (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]any{"a": 1}, given.AdditionalFields); diff != "" {

@@ -19,19 +19,17 @@ type metaPropagator struct{}
 
 // InjectMeta keeps what the request has in its _meta.
 func (metaPropagator) InjectMeta(ctx context.Context, meta *mcp.Meta) *mcp.Meta {
-	var with *mcp.Meta
-	telemetry.Propagate(ctx, func(name, value string) {
-		if with == nil {
-			with = &mcp.Meta{AdditionalFields: map[string]any{}}
-			if meta != nil {
-				with.ProgressToken = meta.ProgressToken
-				maps.Copy(with.AdditionalFields, meta.AdditionalFields)
-			}
-		}
-		with.AdditionalFields[name] = value
-	})
-	if with == nil {
+	fields := telemetry.Propagated(ctx)
+	if len(fields) == 0 {
 		return meta
+	}
+	with := &mcp.Meta{AdditionalFields: map[string]any{}}
+	if meta != nil {
+		with.ProgressToken = meta.ProgressToken
+		maps.Copy(with.AdditionalFields, meta.AdditionalFields)
+	}
+	for name, value := range fields {
+		with.AdditionalFields[name] = value
 	}
 	return with
 }

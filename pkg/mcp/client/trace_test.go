@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"regexp"
 	"strings"
@@ -93,9 +94,7 @@ func TestSpansOfRequests(t *testing.T) {
 			ids := map[any]bool{}
 			for span, attrs := range want {
 				got := rec.One(span)
-				for key, value := range common {
-					attrs[key] = value
-				}
+				maps.Copy(attrs, common)
 				ids[got.Attrs["jsonrpc.request.id"]] = true
 				delete(got.Attrs, "jsonrpc.request.id")
 				delete(got.Attrs, "server.port")
@@ -148,11 +147,11 @@ func TestWhatTracingAddsToTheWire(t *testing.T) {
 	var got []string
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) { got = requests(ctx) })
 	for i, span := range rec.Spans()[1:] {
-		context := `,"_meta":{"traceparent":"` + traceparent(span) + `"}`
-		if i < 3 && !strings.Contains(got[i], context) && !strings.Contains(got[i], context[1:]+",") {
-			t.Errorf("%s does not have %s", got[i], context)
+		meta := `,"_meta":{"traceparent":"` + traceparent(span) + `"}`
+		if i < 3 && !strings.Contains(got[i], meta) && !strings.Contains(got[i], meta[1:]+",") {
+			t.Errorf("%s does not have %s", got[i], meta)
 		}
-		got[i] = strings.Replace(strings.Replace(got[i], context[1:]+",", "", 1), context, "", 1)
+		got[i] = strings.Replace(strings.Replace(got[i], meta[1:]+",", "", 1), meta, "", 1)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("traced, with its context taken away (-want +got):\n%s", diff)
@@ -198,8 +197,8 @@ func TestHowATrialComesToItsSession(t *testing.T) {
 	slow.Server.StartTimeout = 2 * time.Second
 	tracer, rec := telemetrytest.New(t)
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
-		start := func(server string, open func(context.Context) (*client.Attachment, error)) {
-			ctx, span := telemetry.Start(ctx, server)
+		start := func(to string, open func(context.Context) (*client.Attachment, error)) {
+			ctx, span := telemetry.Start(ctx, to)
 			defer span.End()
 			if a, err := open(ctx); err == nil {
 				t.Cleanup(a.Detach)
@@ -217,9 +216,9 @@ func TestHowATrialComesToItsSession(t *testing.T) {
 		start("slow first", share("s", slow))
 		start("slow second", share("s", slow))
 	})
-	for server, want := range map[string]string{"own": "own", "first": "began", "second": "joined", "slow first": "began", "slow second": "waited"} {
-		if got := rec.One("start " + server).Attrs["evalfarm.session"]; got != want {
-			t.Errorf("%s: got %v, want %s", server, got, want)
+	for to, want := range map[string]string{"own": "own", "first": "began", "second": "joined", "slow first": "began", "slow second": "waited"} {
+		if got := rec.One("start " + to).Attrs["evalfarm.session"]; got != want {
+			t.Errorf("%s: got %v, want %s", to, got, want)
 		}
 	}
 }
