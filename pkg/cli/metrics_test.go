@@ -121,7 +121,7 @@ func TestMetricsOfAFarm(t *testing.T) {
 
 		{"calls of the model", hand.Sum("evalfarm_model_calls_total"), float64(books.Calls)},
 		{"429s", hand.Sum("evalfarm_limiter_throttled_total"), float64(books.RateLimited)},
-		{"calls that took a time", hand.Sum("gen_ai_client_operation_duration_seconds", "gen_ai_request_model=stub"), float64(books.Calls)},
+		{"calls that took a time", hand.Sum("gen_ai_client_inference_duration_seconds", "gen_ai_request_model=stub"), float64(books.Calls)},
 		{"tokens in", hand.Sum("evalfarm_tokens_total", "type=input", "model=stub"), float64(summary.Usage.Input + summary.JudgeUsage.Input)},
 		{"tokens out", hand.Sum("evalfarm_tokens_total", "type=output", "model=stub"), float64(summary.Usage.Output + summary.JudgeUsage.Output)},
 		{"micro-dollars", math.Round(1e6 * hand.Sum("evalfarm_spend_USD_total")), float64(ledger.Spent.MicroUSD)},

@@ -33,7 +33,7 @@ func TestCallsAreMeasured(t *testing.T) {
 		},
 		"evalfarm.limiter.throttled": {"key=" + string(key): 1},
 		"evalfarm.tokens":            {"model=haiku,type=input": 100, "model=haiku,type=output": 10},
-		"gen_ai.client.operation.duration": {
+		"gen_ai.client.inference.duration": {
 			"error.type=network,gen_ai.operation.name=chat,gen_ai.provider.name=anthropic,gen_ai.request.model=haiku":    1,
 			"error.type=overloaded,gen_ai.operation.name=chat,gen_ai.provider.name=anthropic,gen_ai.request.model=haiku": 1,
 			"error.type=rate_limit,gen_ai.operation.name=chat,gen_ai.provider.name=anthropic,gen_ai.request.model=haiku": 1,
@@ -54,7 +54,7 @@ func TestCallsAreMeasured(t *testing.T) {
 	if math.Abs(spent-cost) > 1e-9 || cost <= 0.00015 {
 		t.Errorf("spent %v USD, and the purse says %v; want the same, and more than the answer alone", spent, cost)
 	}
-	if took := meter.Total("gen_ai.client.operation.duration"); took < 2 || took > 3 {
+	if took := meter.Total("gen_ai.client.inference.duration"); took < 2 || took > 3 {
 		t.Errorf("calls took %v s, want the 2 of the lost one", took)
 	}
 	if waited := meter.Total("evalfarm.limiter.wait"); waited < 5 || waited > 13 {

@@ -100,7 +100,7 @@ func Catalogue() []Instrument {
 		{"evalfarm.limiter.wait", "s", Histogram, []string{labelKey, labelWhy}, Workers, "What calls have waited for a place at the limiter, or because the provider wanted it.", long},
 		{"evalfarm.attempt.duration", "s", Histogram, []string{labelKind}, Workers, "How long attempts took.", long},
 		{
-			"gen_ai.client.operation.duration", "s", Histogram,
+			"gen_ai.client.inference.duration", "s", Histogram,
 			[]string{string(Operation), string(ProviderName), string(RequestModel), string(ErrorType)},
 			Workers,
 			"How long calls of models took, each try by itself.",

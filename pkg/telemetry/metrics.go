@@ -55,7 +55,7 @@ func NewMetrics(meter metric.Meter) (*Metrics, error) {
 		lag:         b.histogram("evalfarm.store.lag"),
 		limiterWait: b.histogram("evalfarm.limiter.wait"),
 		attempt:     b.histogram("evalfarm.attempt.duration"),
-		modelCall:   b.histogram("gen_ai.client.operation.duration"),
+		modelCall:   b.histogram("gen_ai.client.inference.duration"),
 		mcpCall:     b.histogram("mcp.client.operation.duration"),
 
 		inFlight:      b.gauge("evalfarm.trials.in_flight"),
