@@ -87,11 +87,13 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 // there may be a file.
 func (o Options) trace(ctx context.Context, res *resource.Resource, off bool) (*telemetry.Tracer, func(context.Context) error, error) {
 	e := environ(o.Environ)
-	overOTLP, err := e.traced()
-	if err != nil {
-		return nil, nil, err
+	var overOTLP bool
+	var err error
+	if !off {
+		if overOTLP, err = e.traced(); err != nil {
+			return nil, nil, err
+		}
 	}
-	overOTLP = overOTLP && !off
 	if !overOTLP && o.TraceFile == "" {
 		return nil, nil, nil
 	}

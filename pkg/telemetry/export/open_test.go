@@ -191,6 +191,7 @@ func TestVariables(t *testing.T) {
 		"asked for":                   {[]string{"OTEL_TRACES_EXPORTER=otlp"}, "on"},
 		"not asked for":               {[]string{on, "OTEL_TRACES_EXPORTER=none"}, "off"},
 		"disabled":                    {[]string{on, "OTEL_SDK_DISABLED=TRUE"}, "off"},
+		"disabled, whatever else":     {[]string{"OTEL_TRACES_EXPORTER=console", "OTEL_METRICS_EXPORTER=console", "OTEL_SDK_DISABLED=true"}, "off"},
 		"disabled in a way":           {[]string{on, "OTEL_SDK_DISABLED=1"}, `OTEL_SDK_DISABLED: want true or false, got "1"`},
 		"console":                     {[]string{"OTEL_TRACES_EXPORTER=console"}, "standard output is for answers; evalfarm run SUITE --trace-file FILE"},
 		"zipkin":                      {[]string{"OTEL_TRACES_EXPORTER=zipkin"}, `no exporter "zipkin" here; want otlp or none`},
