@@ -118,7 +118,7 @@ default: [{call: getCustomerStatus, arguments: {customerId: CUST-4091}}, {say: "
 		fmt.Fprintf(w, `{"error": {"message": "no such key: %s", "code": "invalid_api_key"}}`, r.Header.Get("Authorization"))
 	}))
 	s.t.Cleanup(refuses.Close)
-	model := func(name, url string, of string) string {
+	model := func(name, url, of string) string {
 		return fmt.Sprintf("  %s: {provider: openai, model: %[1]s-1, base_url: %q, identify: true, api_key: \"${{ secrets.%s }}\"}\n", name, url+"/v1", of)
 	}
 	return s.file("suite.yaml", fmt.Sprintf(`version: 1
