@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -47,12 +48,13 @@ func (t *Tracer) Process(ctx context.Context, d Delivery) (context.Context, Span
 // trialID names a trial in attributes and logs.
 func trialID(run string, ordinal int) string { return fmt.Sprintf("%s:%d", run, ordinal) }
 
-// Of tells whose trial a delivery turned out to be.
-func (s Span) Of(t eval.Trial) {
+// Of tells whose trial a delivery turned out to be. When it is judged, the trial is
+// that of a run before.
+func (s Span) Of(t eval.Trial, judged string) {
 	if s.span == nil {
 		return
 	}
-	s.set(TrialID.String(trialID(t.Run, t.Ordinal)), Case.String(t.Case.ID), Variant.String(t.Variant.ID), Repeat.Int(t.Repeat))
+	s.set(TrialID.String(trialID(cmp.Or(judged, t.Run), t.Ordinal)), Case.String(t.Case.ID), Variant.String(t.Variant.ID), Repeat.Int(t.Repeat))
 }
 
 // Processed ends the span of a delivery with its record. What is below it is kept

@@ -41,7 +41,7 @@ func everything(t *testing.T) []telemetrytest.Span {
 	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 2}, Queue: "trials", UID: "u", Worker: "w"}
 	_, returned := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
 	ctx, delivery := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
-	delivery.Of(trial)
+	delivery.Of(trial, "")
 	peer := telemetry.Peer{Server: "s", Name: "n", Version: "1", Transport: "tcp", Host: "h", Port: "80", Protocol: "2025-06-18", Session: "id"}
 
 	start, span := telemetry.Start(ctx, "s")

@@ -47,14 +47,29 @@ type Gauges struct {
 	o metric.Observer
 }
 
+// InFlight is how many trials are dispatched and have no result.
 func (g *Gauges) InFlight(l Lane, trials int) { g.count(g.m.inFlight, trials, lane(l)) }
-func (g *Gauges) Depth(l Lane, jobs int)      { g.count(g.m.depth, jobs, lane(l)) }
-func (g *Gauges) Slots(l Lane, slots int)     { g.count(g.m.slots, slots, lane(l)) }
+
+// Depth is how many jobs wait for a worker.
+func (g *Gauges) Depth(l Lane, jobs int) { g.count(g.m.depth, jobs, lane(l)) }
+
+// Slots are those of the living workers.
+func (g *Gauges) Slots(l Lane, slots int) { g.count(g.m.slots, slots, lane(l)) }
+
+// Backlog is how many records are on their way to the store.
 func (g *Gauges) Backlog(l Lane, records int) { g.count(g.m.backlog, records, lane(l)) }
+
+// Spooled is how many records a worker keeps.
 func (g *Gauges) Spooled(l Lane, records int) { g.count(g.m.spooled, records, lane(l)) }
-func (g *Gauges) Workers(workers int)         { g.count(g.m.workers, workers) }
-func (g *Gauges) Live(runs int)               { g.count(g.m.live, runs) }
-func (g *Gauges) Leads(us bool)               { g.count(g.m.leader, one(us)) }
+
+// Workers is how many live.
+func (g *Gauges) Workers(workers int) { g.count(g.m.workers, workers) }
+
+// Live is how many runs are under way.
+func (g *Gauges) Live(runs int) { g.count(g.m.live, runs) }
+
+// Leads says whether this scheduler leads.
+func (g *Gauges) Leads(us bool) { g.count(g.m.leader, one(us)) }
 
 // Oldest is how long the oldest job of a lane waits, in seconds.
 func (g *Gauges) Oldest(l Lane, seconds float64) { g.level(g.m.oldest, seconds, lane(l)) }

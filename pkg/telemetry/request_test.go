@@ -27,7 +27,7 @@ func TestOffCostsNothingInADelivery(t *testing.T) {
 	rejected := eval.Outcome{Kind: eval.OutcomeProtocolError, Error: &eval.RPCError{Code: 1}}
 	for name, work := range map[string]func(){
 		"delivery": func() {
-			process.Of(trial)
+			process.Of(trial, "")
 			off.Processed(process, eval.Record{}, nil)
 			off.Returned(process, "why", nil)
 		},

@@ -182,7 +182,7 @@ func (w *Worker) carryOut(ctx context.Context, t *active, span telemetry.Span, r
 	if w.opts.Ended != nil {
 		defer w.opts.Ended(claim.UID)
 	}
-	span.Of(trial)
+	span.Of(trial, p.judged())
 	at := w.place(p, trial, c, claim)
 	t.at = at
 	defer w.board.wipe(claim.UID)

@@ -36,6 +36,14 @@ type plan struct {
 	order *eval.Order
 }
 
+// judged is the run whose trials are judged; empty for one that carries out its own.
+func (p *plan) judged() string {
+	if g := p.snap.Grading; g != nil {
+		return g.Run
+	}
+	return ""
+}
+
 func (ps *plans) get(ctx context.Context, header string) (*plan, error) {
 	ps.mu.Lock()
 	p, ok := ps.byHash[header]

@@ -199,11 +199,12 @@ func scanFiring(row scanner) (eval.Firing, error) {
 }
 
 // takenBy is what the runs of a schedule and their gradings have taken: what is gone
-// for good, that of collected runs too, and what is held.
+// for good, that of collected runs too, and what is held. A grading belongs to the
+// schedule of its run, whatever its own row says.
 func takenBy(ctx context.Context, q querier, schedule string) (gone, held int64, err error) {
 	err = q.queryRow(ctx, `
 		SELECT coalesce(sum(gone), 0), coalesce(sum(held), 0) FROM (
-			SELECT spent + charged_microusd AS gone, held_microusd AS held FROM runs WHERE schedule = ? AND schedule <> ''
+			SELECT spent + charged_microusd AS gone, held_microusd AS held FROM runs WHERE schedule = ? AND schedule <> '' AND parent = ''
 			UNION ALL SELECT g.spent + g.charged_microusd, g.held_microusd
 				FROM runs r JOIN runs g ON g.parent = r.id AND g.parent <> '' WHERE r.schedule = ? AND r.schedule <> ''
 			UNION ALL SELECT microusd, 0 FROM schedule_money WHERE schedule = ?) AS taken`,

@@ -297,6 +297,62 @@ func testScheduleCap(t *testing.T, s store.Store) {
 	expectTaken(70)
 }
 
+// What a grading has taken counts once for its schedule, also where its row names the
+// schedule as its run's does: held, charged, spent, and when it is collected.
+func testScheduleGrading(t *testing.T, s store.Store) {
+	ctx := t.Context()
+	for _, name := range []string{"named by the run", "named by the grading too"} {
+		t.Run(name, func(t *testing.T) {
+			put(t, s, name)
+			r, blobs := newRun(name+" a", 3)
+			r.Schedule, r.ScheduleMicroUSD, r.Grading = name, 100, name+" a.g1"
+			g := r
+			g.ID, g.Parent, g.Grading = r.Grading, r.ID, ""
+			if name == "named by the run" {
+				g.Schedule, g.ScheduleMicroUSD = "", 0
+			}
+			must(t, s.CreateRun(ctx, r, blobs, g))
+			other, blobs := newRun(name+" b", 3)
+			other.Schedule, other.ScheduleMicroUSD = name, 100
+			must(t, s.CreateRun(ctx, other, blobs))
+			expectTaken := func(want int64) {
+				t.Helper()
+				got, err := s.Schedule(ctx, name)
+				must(t, err)
+				equal(t, "taken", got.TakenMicroUSD, want)
+			}
+
+			mark(t, s, r.ID, hold(1, eval.Amount{}))
+			unpaid := undecided(r.ID, 1, 1)
+			unpaid.CostMicroUSD = 0
+			commit(t, s, unpaid)
+			mark(t, s, g.ID, hold(1, usd(21)))
+			expectTaken(21)
+			_, err := s.Release(ctx, g.ID)
+			must(t, err)
+			expectTaken(21)
+			mark(t, s, other.ID, hold(2, usd(21)), hold(1, usd(21)))
+			second := store.Mark{Ordinal: 1, Attempt: 2, Hold: usd(18), Cursor: 2}
+			mark(t, s, g.ID, second) // with 21 and 42 it is less than 100
+			expectTaken(81)
+			expectRoom(t, s, other.ID, 0, 19, eval.ShortOfScheduleMoney)
+			commit(t, s, judgement(g.ID, 1, 1, true), judgement(g.ID, 1, 2, true)) // 7 each
+			expectTaken(56)
+			expectRoom(t, s, other.ID, 0, 44, eval.ShortOfScheduleMoney)
+
+			for _, id := range []string{g.ID, r.ID} {
+				must(t, s.Finish(ctx, eval.Run{ID: id, Finished: when}, blob.Pack(nil)))
+			}
+			_, err = s.Collect(ctx, when.Add(time.Minute), false)
+			must(t, err)
+			_, err = s.Run(ctx, g.ID)
+			notFound(t, "a collected grading", err)
+			expectTaken(56)
+			expectRoom(t, s, other.ID, 0, 44, eval.ShortOfScheduleMoney)
+		})
+	}
+}
+
 // newScheduled stores a run of the schedule nightly with a grading, and returns the
 // grading's id.
 func newScheduled(t tb, s store.Store, id string, trials int) string {

@@ -94,6 +94,7 @@ func Exercise(t *testing.T, open func(t *testing.T, now func() time.Time) store.
 		{"Schedules/FireCancels", testFireCancels},
 		{"Schedules/FireAtOnce", testFireAtOnce},
 		{"Schedules/Cap", testScheduleCap},
+		{"Schedules/GradingCountsOnce", testScheduleGrading},
 		{"Schedules/CollectFirings", testCollectFirings},
 		{"Notices/RoundTrip", testNotices},
 		{"Notices/OfARetriedRun", testNoticesOfARetriedRun},

@@ -43,7 +43,7 @@ func scripted(tracer *telemetry.Tracer) {
 	record := eval.Record{Outcome: eval.AttemptDone, Result: eval.Result{Verdict: eval.Pass}}
 	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Queue: "trials", UID: "u", Worker: "w"}
 	ctx, span := tracer.Process(context.Background(), d)
-	span.Of(trial)
+	span.Of(trial, "")
 	_, start := telemetry.Start(ctx, "shop")
 	start.End()
 	ctx, script := telemetry.Steps(ctx, eval.KindScript, trial, "shop")
