@@ -32,7 +32,7 @@ func pictured(t *testing.T, trail []step) {
 	}
 	if flag.Lookup("update").Value.String() != "true" {
 		t.Errorf("docs/trace.svg shows\n%q (%v), the trace has\n%q; -update draws it anew", got, err, want)
-	} else if err := os.WriteFile(picture, []byte(draw(trail)), 0o644); err != nil { //nolint:gosec // a page of the docs
+	} else if err := os.WriteFile(picture, []byte(draw(trail)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -31,9 +31,8 @@ func secrets() map[string]string {
 // told of itself: redis-server, a scheduler, a worker, servers that it starts, and
 // stubs of model providers.
 type tracedFarm struct {
-	summary eval.Summary
-	pages   string // of metrics, of both processes
-	logs    string // of all processes
+	pages string // of metrics, of both processes
+	logs  string // of all processes
 	// asked are the lines that servers got, by server.
 	asked map[string]string
 }
@@ -55,21 +54,18 @@ func traceFarm(t *testing.T, scheduler, worker []string) tracedFarm {
 	}
 	given := s.env
 	s.env = slices.Concat(given, scheduler)
-	sched, at := serve(s, redis, "-v", "--log-format", "json", "--health", health[0])
+	sched, at := serve(s, redis, "--lease", "30s", "-v", "--log-format", "json", "--health", health[0])
 	s.env = slices.Concat(given, worker)
 	for name, value := range secrets() {
 		s.env = append(s.env, name+"="+value)
 	}
 	hand := s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "4", "-v", "--log-format", "json", "--health", health[1])
 	s.env = given
-	watch := s.start("watch", s.enqueue(suite, "--seed", "7", "--attempts", "2"), "--json", "--progress", "none")
+	watch := s.start("watch", s.enqueue(suite, "--seed", "7", "--attempts", "2"), "--progress", "none")
 	if code := watch.wait(); code != 3 { // trials are errors
 		t.Fatalf("watch: exit code %d, want 3\n%s\n%s", code, watch.errs.String(), hand.errs.String())
 	}
 	var f tracedFarm
-	if err := json.Unmarshal([]byte(watch.out.String()), &f.summary); err != nil {
-		t.Fatal(err)
-	}
 	eventually(t, "the scheduler counts the run", func() bool {
 		f.pages = scrape(t, "http://"+health[0]+"/metrics")
 		return strings.Contains(f.pages, `evalfarm_runs_total{outcome="complete"} 1`)
@@ -118,7 +114,7 @@ default: [{call: getCustomerStatus, arguments: {customerId: CUST-4091}}, {say: "
 		fmt.Fprintf(w, `{"error": {"message": "no such key: %s", "code": "invalid_api_key"}}`, r.Header.Get("Authorization"))
 	}))
 	s.t.Cleanup(refuses.Close)
-	model := func(name, url string, of string) string {
+	model := func(name, url, of string) string {
 		return fmt.Sprintf("  %s: {provider: openai, model: %[1]s-1, base_url: %q, identify: true, api_key: \"${{ secrets.%s }}\"}\n", name, url+"/v1", of)
 	}
 	return s.file("suite.yaml", fmt.Sprintf(`version: 1

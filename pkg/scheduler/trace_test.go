@@ -450,20 +450,20 @@ func TestTraceOfACancelledRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wait(run)
-	first := fmt.Sprintf("trial %s, internal, Unset, to run judged, case=%[1]s", b.caseOf(run, 0))
+	first := fmt.Sprintf("trial %s, internal, Unset, to run judged, case=%[1]s", b.firstCase(run))
 	b.expect(rec, run,
 		"run judged, internal, Unset, outcome=cancelled, run.id=R, run.trials=2, suite=judged",
 		first+", case.kind=agent, cost.usd=0.003, reason=awaiting_judge, repeat=1, run.id=R, trial.attempts=1, trial.id=R:0, variant=default, verdict=unjudged",
-		strings.ReplaceAll(send1, "case-0", b.caseOf(run, 0))+"outcome=done, run.id=R",
-		strings.ReplaceAll(judging1, "case-0", b.caseOf(run, 0))+"outcome=failed, reason=model_unavailable, run.id=R.g1",
+		strings.ReplaceAll(send1, "case-0", b.firstCase(run))+"outcome=done, run.id=R",
+		strings.ReplaceAll(judging1, "case-0", b.firstCase(run))+"outcome=failed, reason=model_unavailable, run.id=R.g1",
 	)
 }
 
-// caseOf is the case of a trial.
-func (b *bundle) caseOf(run eval.Run, ordinal int) string {
+// firstCase is the case of a run's first trial.
+func (b *bundle) firstCase(run eval.Run) string {
 	b.t.Helper()
 	snap := b.snapshot(run)
-	cell, _, err := eval.NewOrder(snap.Plan).At(ordinal)
+	cell, _, err := eval.NewOrder(snap.Plan).At(0)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -725,7 +725,7 @@ func TestTraceOfATrialThatIsSettledAtTheEnd(t *testing.T) {
 		stop()
 	})
 	running.Wait()
-	rec.One("trial " + b.caseOf(run, 0))
+	rec.One("trial " + b.firstCase(run))
 }
 
 // What it takes to tell of a trial, over a real store.

@@ -133,7 +133,8 @@ func (m *Metrics) Request(ctx context.Context, server, method, tool string, o ev
 	}
 	about := []attribute.KeyValue{label(string(MCPMethod), method), label(string(Server), server)}
 	if tool != "" {
-		about = append(about, label(string(ToolName), tool))
+		// A server may call its tools whatever it likes, and knows what it was given.
+		about = append(about, label(string(ToolName), cleaned(ctx, tool)))
 	}
 	switch o.Kind {
 	case eval.OutcomeOK:

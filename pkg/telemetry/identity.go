@@ -57,9 +57,8 @@ func (a Attempt) TraceID() trace.TraceID {
 // Traceparent is the W3C trace context (https://www.w3.org/TR/trace-context/) of the
 // dispatch of an attempt, as it travels with the job.
 func (a Attempt) Traceparent(sampled bool) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), a.dispatch(sampled)), carrier)
-	return carrier.Get("traceparent")
+	sc := a.dispatch(sampled)
+	return fmt.Sprintf("00-%s-%s-%s", sc.TraceID(), sc.SpanID(), sc.TraceFlags())
 }
 
 // dispatch is the span of the attempt's dispatch.

@@ -17,6 +17,14 @@ func Logged(ctx context.Context, d Delivery) context.Context {
 	return context.WithValue(ctx, loggedKey{}, d)
 }
 
+// cleaned is a text without the secrets of the attempt that a context is of.
+func cleaned(ctx context.Context, text string) string {
+	if d, ok := ctx.Value(loggedKey{}).(Delivery); ok && d.Redact != nil {
+		return d.Redact(text)
+	}
+	return text
+}
+
 // Logs adds to what is logged what its context says: trace_id and span_id, trial as
 // run:ordinal, and attempt. Within an attempt every text is without its secrets.
 func Logs(next slog.Handler) slog.Handler { return logs{next} }

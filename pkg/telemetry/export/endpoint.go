@@ -19,6 +19,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/encoding/gzip"
+
+	"github.com/evalfarm/evalfarm/pkg/redact"
 )
 
 // An endpoint is a collector, and how it is spoken to
@@ -28,6 +30,7 @@ type endpoint struct {
 	// url is the whole one; of gRPC only its scheme and host count.
 	url      *url.URL
 	headers  map[string]string
+	secrets  *redact.Redactor // the values of headers
 	timeout  time.Duration
 	compress bool
 	tls      *tls.Config // nil for plain text
@@ -49,6 +52,7 @@ func (e otlp) endpoint() (p endpoint, err error) {
 	if p.headers, err = pairs(name, value); err != nil {
 		return p, err
 	}
+	p.secrets = secretsOf(p.headers)
 	name, value = e.value("TIMEOUT")
 	if p.timeout, err = millis(name, value, 10*time.Second); err != nil {
 		return p, err
@@ -153,13 +157,15 @@ func (p endpoint) host() string {
 // client makes a client that is not started. Tried is told of each time that the
 // collector was asked, and what came of it.
 func (p endpoint) client(tried func(error)) otlptrace.Client {
+	return sender{p.asking(func(err error) { tried(p.heard(err)) }), p.heard}
+}
+
+func (p endpoint) asking(tried func(error)) otlptrace.Client {
 	if p.http {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = p.tls
 		o := []otlptracehttp.Option{
 			otlptracehttp.WithEndpointURL(p.url.String()), otlptracehttp.WithHeaders(p.headers), otlptracehttp.WithTimeout(p.timeout),
 			otlptracehttp.WithCompression(otlptracehttp.NoCompression),
-			otlptracehttp.WithHTTPClient(&http.Client{Transport: watched{transport, tried}, Timeout: p.timeout}),
+			otlptracehttp.WithHTTPClient(p.caller(watched{p.transport(), tried})),
 		}
 		if p.compress {
 			o = append(o, otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
@@ -183,6 +189,13 @@ func (p endpoint) client(tried func(error)) otlptrace.Client {
 		o = append(o, otlptracegrpc.WithCompressor(gzip.Name))
 	}
 	return otlptracegrpc.NewClient(o...)
+}
+
+// transport of HTTP.
+func (p endpoint) transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = p.tls
+	return t
 }
 
 // watched tells of each answer.

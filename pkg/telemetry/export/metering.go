@@ -78,7 +78,7 @@ func (o Options) meter(ctx context.Context, res *resource.Resource) (t Telemetry
 		if err != nil {
 			return t, fmt.Errorf("export metrics: %w", err)
 		}
-		readers = append(readers, sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithInterval(how.interval), sdkmetric.WithTimeout(how.timeout)))
+		readers = append(readers, sdkmetric.NewPeriodicReader(pusher{exporter, at.heard}, sdkmetric.WithInterval(how.interval), sdkmetric.WithTimeout(how.timeout)))
 	}
 	if shown {
 		var reader sdkmetric.Reader
@@ -109,12 +109,10 @@ func (p endpoint) pusher(ctx context.Context) (sdkmetric.Exporter, error) {
 		o := []otlpmetrichttp.Option{
 			otlpmetrichttp.WithEndpointURL(p.url.String()), otlpmetrichttp.WithHeaders(p.headers), otlpmetrichttp.WithTimeout(p.timeout),
 			otlpmetrichttp.WithCompression(otlpmetrichttp.NoCompression), otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}),
+			otlpmetrichttp.WithHTTPClient(p.caller(p.transport())),
 		}
 		if p.compress {
 			o = append(o, otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression))
-		}
-		if p.tls != nil {
-			o = append(o, otlpmetrichttp.WithTLSClientConfig(p.tls))
 		}
 		return otlpmetrichttp.New(ctx, o...)
 	}

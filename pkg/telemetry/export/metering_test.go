@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/evalfarm/evalfarm/pkg/eval"
+	"github.com/evalfarm/evalfarm/pkg/redact"
 	"github.com/evalfarm/evalfarm/pkg/telemetry"
 	"github.com/evalfarm/evalfarm/pkg/telemetry/export"
 )
@@ -218,6 +219,21 @@ func TestLabelsAreText(t *testing.T) {
 	for _, l := range scrape(t, page)["evalfarm_mcp_crashes_total"].GetMetric()[0].GetLabel() {
 		if want := "a\uFFFD\n\"}" + strings.Repeat("ä", 47); l.GetName() == "server" && l.GetValue() != want {
 			t.Errorf("server %q, want %q", l.GetValue(), want)
+		}
+	}
+}
+
+// The page is open to whoever asks, and a server names its tools as it likes.
+func TestToolsHaveNoSecrets(t *testing.T) {
+	m, page := open(t)
+	const secret = "sk-4711-0815"
+	ctx := telemetry.Logged(t.Context(), telemetry.Delivery{Redact: redact.New(map[string]string{"KEY": secret}).String})
+	// The limit of a label is not to leave half of it.
+	name := strings.Repeat("x", 95) + secret
+	m.Request(ctx, "s", "tools/call", name, eval.Outcome{Kind: eval.OutcomeOK})
+	for _, l := range scrape(t, page)["mcp_client_operation_duration_seconds"].GetMetric()[0].GetLabel() {
+		if want := name[:95] + "[secr"; l.GetName() == "gen_ai_tool_name" && l.GetValue() != want {
+			t.Errorf("tool %q, want %q", l.GetValue(), want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -75,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 	if last := t.close; send != nil {
 		t.close = send
 		if last != nil {
-			t.close = func(ctx context.Context) error { return errors.Join(last(ctx), send(ctx)) }
+			t.close = func(ctx context.Context) error { return together(ctx, last, send) }
 		}
 	}
 	// The only place where it is set; it is one for all of a process.
@@ -169,6 +170,20 @@ func (t *Telemetry) Close(ctx context.Context) error {
 		return nil
 	}
 	return t.close(ctx)
+}
+
+// together waits for two, which may take their time, no longer than for one.
+func together(ctx context.Context, a, b func(context.Context) error) error {
+	other := make(chan error, 1)
+	go func() { other <- b(ctx) }()
+	switch here, there := a(ctx), <-other; {
+	case here == nil:
+		return there
+	case there == nil:
+		return here
+	default:
+		return fmt.Errorf("%w; %w", here, there)
+	}
 }
 
 // A fan hands spans to several.
