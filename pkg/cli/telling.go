@@ -41,11 +41,7 @@ func (c *command) tells(ctx context.Context, service, file string, scraped bool)
 // signal ends the process all the same.
 func (c *command) told(ctx context.Context, t *export.Telemetry) {
 	if err := t.Close(context.WithoutCancel(ctx)); err != nil {
-		// Spans and metrics may be lost at the same time: a line each.
-		lines, _ := report.Lines(err.Error(), 500, 10)
-		for _, line := range lines {
-			fmt.Fprintf(c.env.Stderr, "warning: %s\n", line)
-		}
+		fmt.Fprintf(c.env.Stderr, "warning: %s\n", report.Line(err.Error(), 500))
 	}
 }
 
