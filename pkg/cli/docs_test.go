@@ -30,6 +30,8 @@ func TestDocsHoldEveryCommand(t *testing.T) {
 	for _, s := range farmfile.Settings() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", s.Variable, s.Meaning)
 	}
+	b.WriteString("| `OTEL_*` | [where traces and metrics go](observability.md#where-traces-go); nowhere without one |\n")
+	b.WriteString("| `TRACEPARENT` | the W3C trace context of what starts a run, which the run's trace is linked to |\n")
 	b.WriteString("| `NO_COLOR`, `FORCE_COLOR`, `CLICOLOR_FORCE` | colours, when `--color` is auto |\n")
 	b.WriteString("| `NAME`, `NAME_FILE` | the value of `${{ secrets.NAME }}`, or the file that holds it |\n")
 
