@@ -6,10 +6,17 @@ import (
 )
 
 // Ask hands no spans to the collector that an environment names, to see whether it
-// would take some, and returns its address; that is empty if there is none.
+// would take some, and returns its address; that is empty if there is none. A variable
+// that [Open] would refuse is a [*VariableError].
 func Ask(ctx context.Context, env []string) (at string, err error) {
 	e := environ(env)
 	if off, err := e.disabled(); off || err != nil {
+		return "", err
+	}
+	if _, err := (Options{Environ: env}).resource(ctx); err != nil {
+		return "", err
+	}
+	if err := e.metersWell(); err != nil {
 		return "", err
 	}
 	if traced, err := e.traced(); !traced || err != nil {
@@ -17,6 +24,15 @@ func Ask(ctx context.Context, env []string) (at string, err error) {
 	}
 	p, err := e.traces().endpoint()
 	if err != nil {
+		return "", err
+	}
+	if _, err := e.batching(); err != nil {
+		return "", err
+	}
+	if _, err := e.sampler(); err != nil {
+		return "", err
+	}
+	if _, err := e.content(); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -35,4 +51,17 @@ func Ask(ctx context.Context, env []string) (at string, err error) {
 		err = answer
 	}
 	return p.String(), err
+}
+
+// metersWell says what is wrong with the variables of metrics, if they are used.
+func (e environ) metersWell() error {
+	pushed, _, err := e.metered()
+	if !pushed || err != nil {
+		return err
+	}
+	if _, err := e.metrics().endpoint(); err != nil {
+		return err
+	}
+	_, err = e.metering()
+	return err
 }

@@ -403,6 +403,13 @@ func TestAsk(t *testing.T) {
 		"refused":      {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + refusing(t)}, "connection refused"},
 		"grpc refused": {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + refusing(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "connection refused"},
 		"a mistake":    {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=x"}, "want an address"},
+		"a sampler":    {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + good.overHTTP(t), "OTEL_TRACES_SAMPLER=sometimes"}, " OTEL_TRACES_SAMPLER: there is no sampler"},
+		"a queue":      {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + good.overHTTP(t), "OTEL_BSP_MAX_QUEUE_SIZE=0"}, " OTEL_BSP_MAX_QUEUE_SIZE: want"},
+		"content":      {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + good.overHTTP(t), "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=x"}, " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: want"},
+		"no metrics":   {[]string{"OTEL_METRICS_EXPORTER=sometimes"}, " OTEL_METRICS_EXPORTER: there is no exporter"},
+		"an address":   {[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=x"}, " OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: want an address"},
+		"attributes":   {[]string{"OTEL_RESOURCE_ATTRIBUTES=team"}, " OTEL_RESOURCE_ATTRIBUTES: part 1"},
+		"an interval":  {[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://127.0.0.1:1/x", "OTEL_METRIC_EXPORT_INTERVAL=1s"}, " OTEL_METRIC_EXPORT_INTERVAL: want"},
 		"disabled":     {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=x", "OTEL_SDK_DISABLED=true"}, " <nil>"},
 	} {
 		t.Run(name, func(t *testing.T) {
