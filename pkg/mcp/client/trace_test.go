@@ -193,8 +193,8 @@ func TestHowATrialComesToItsSession(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, 0)
 	spec := hostileSpec(t, "calls")
-	slow := hostileSpec(t, "mute") // answers nothing
-	slow.Server.StartTimeout = 2 * time.Second
+	slow := hostileSpec(t, "mute")             // answers nothing
+	slow.Server.StartTimeout = 5 * time.Second // the second comes while it is being opened
 	tracer, rec := telemetrytest.New(t)
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
 		start := func(to string, open func(context.Context) (*client.Attachment, error)) {
