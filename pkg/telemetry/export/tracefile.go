@@ -58,12 +58,13 @@ func (f *traceFile) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements [otlptrace.Client]. That the disk is full is told once, and
-// does not end a run.
+// UploadTraces implements [otlptrace.Client]. That spans cannot be encoded is told, that
+// the disk is full once; neither ends a run.
 func (f *traceFile) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	line, err := encode(spans)
 	if err != nil {
-		return fmt.Errorf("encode spans: %w", err)
+		f.log.ErrorContext(ctx, "encode spans for the trace file", "error", err)
+		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
