@@ -368,6 +368,35 @@ func TestTraceFile(t *testing.T) {
 	}
 }
 
+// Half a line, as a full disk leaves it, spoils no other.
+func TestTraceFileBehindHalfALine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.jsonl")
+	const half = "{}\n{\"resourceSp"
+	if err := os.WriteFile(file, []byte(half), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		tel, _ := told(t, export.Options{TraceFile: file})
+		work(t, tel.Tracer(), 1)
+		if err := tel.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, ok := strings.CutPrefix(string(text), half+"\n")
+	if !ok || strings.Count(rest, "\n") != 2 {
+		t.Fatalf("got %q, want two lines behind the half one", text)
+	}
+	for line := range strings.Lines(rest) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("got the line %q, want JSON", line)
+		}
+	}
+}
+
 func TestTraceFileThatCannotBeOpened(t *testing.T) {
 	_, err := export.Open(t.Context(), export.Options{TraceFile: filepath.Join(t.TempDir(), "no", "t.jsonl")})
 	if err == nil || !strings.Contains(err.Error(), "open the trace file") {
