@@ -31,6 +31,8 @@ type Receiver struct {
 	mu    sync.Mutex
 	spans []Span
 	raw   strings.Builder
+	// mortal is one that spans kill.
+	mortal bool
 }
 
 // A Span is one that was received, and the service.name of who sent it.
@@ -47,7 +49,14 @@ func Receive(tb testing.TB) *Receiver {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", r.traces)
 	mux.HandleFunc("POST /v1/metrics", r.metrics)
-	r.server = httptest.NewServer(mux)
+	r.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if !r.dead() {
+			mux.ServeHTTP(w, req)
+		}
+		if r.dead() {
+			panic(http.ErrAbortHandler) // and no answer
+		}
+	}))
 	tb.Cleanup(r.server.Close)
 	return r
 }
@@ -55,10 +64,18 @@ func Receive(tb testing.TB) *Receiver {
 // URL is the endpoint, before /v1/traces and /v1/metrics.
 func (r *Receiver) URL() string { return r.server.URL }
 
-// Die breaks all connections and takes no more.
-func (r *Receiver) Die() {
-	r.server.CloseClientConnections()
-	r.server.Close()
+// Mortal lets the receiver die of the first spans that come: they are its last, and
+// it breaks every connection from then on.
+func (r *Receiver) Mortal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mortal = true
+}
+
+func (r *Receiver) dead() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mortal && len(r.spans) > 0
 }
 
 // Raw is all that was received, as it was on the wire but for its compression: texts

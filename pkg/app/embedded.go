@@ -17,6 +17,7 @@ import (
 	"github.com/evalfarm/evalfarm/pkg/notify"
 	"github.com/evalfarm/evalfarm/pkg/scheduler"
 	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/telemetry"
 	"github.com/evalfarm/evalfarm/pkg/worker"
 )
 
@@ -128,14 +129,14 @@ func newWorkers(c Config, id string, pool worker.Sessions, q queues, limiter *li
 	o := worker.Options{
 		ID: id, Slots: c.slots(), Place: q.trials, Blobs: blobs, Sink: sink(q.trials), Sessions: pool,
 		Models: models(limiter), Secret: c.Secret, Environ: c.Environ, Grace: c.Grace, Began: obs.Began, Ended: obs.Ended, Logger: c.logger(),
-		Tracer: c.Tracer, Metrics: c.Metrics, Queue: "trials",
+		Tracer: c.Tracer, Metrics: c.Metrics, Lane: telemetry.Trials,
 	}
 	if keeps.trials != nil {
 		o.Spool = keeps.trials
 	}
 	judging := o
 	judging.ID, judging.Slots, judging.Place, judging.Sink = id+"-judge", c.judgeSlots(), q.judging, sink(q.judging)
-	judging.Queue = "judging"
+	judging.Lane = telemetry.Judging
 	if keeps.judging != nil {
 		judging.Spool = keeps.judging
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,14 +18,15 @@ import (
 )
 
 // measuredSuite has an agent that a judge looks at, a server that crashes, and one
-// that does not start. Both secrets get to a process of a server.
-func measuredSuite(s *shop, p *provider) string {
+// that does not start, which it says when there is a file. Both secrets get to a process
+// of a server. What is counted is each trial's own.
+func measuredSuite(s *shop, p *provider, file string) string {
 	return s.file("suite.yaml", fmt.Sprintf(`version: 1
 name: measured
 servers:
   shop: {command: [evalfarm, demo, acme], isolation: shared, env: {SHOP_KEY: "${{ secrets.SHOP_KEY }}"}}
-  frail: {command: [evalfarm, demo, acme, --break, crash-on-hostile-input]}
-  gone: {command: [sh, -c, "echo $GONE_KEY >&2; exit 1"], env: {GONE_KEY: "${{ secrets.SHOP_KEY }}"}}
+  frail: {command: [evalfarm, demo, acme, --break, crash-on-hostile-input], isolation: trial}
+  gone: {command: [sh, -c, "until [ -e $0 ]; do sleep 0.1; done; echo $GONE_KEY >&2; exit 1", %q], isolation: trial, start_timeout: 5m, env: {GONE_KEY: "${{ secrets.SHOP_KEY }}"}}
 models:
   m: {provider: openai, model: stub, base_url: "%s/v1", max_output_tokens: 50, api_key: "${{ secrets.MODEL_KEY }}", price: {input: 1, output: 5}}
 defaults: {server: shop, model: m, judge: m}
@@ -32,7 +34,7 @@ cases:
   - {id: agent, prompt: "Look how they are.", limits: {cost_usd: 0.10}, checks: [{contains: ACTIVE}, {judge: {rubric: Be kind.}}]}
   - {id: crash, server: frail, call: getCustomerStatus, arguments: {customerId: "'; DROP TABLE customers"}}
   - {id: gone, server: gone, call: getCustomerStatus, arguments: {customerId: CUST-4091}}
-`, p.url))
+`, file, p.url))
 }
 
 // TestMetricsOfAFarm scrapes a scheduler and a worker, and compares what they count
@@ -46,7 +48,8 @@ func TestMetricsOfAFarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := provide(t, stub.Options{Latency: latency(t, "100ms"), Pauses: pauses})
-	suite := measuredSuite(s, p)
+	over := filepath.Join(s.dir, "over")
+	suite := measuredSuite(s, p, over)
 	redis := redistest.Start(t)
 	var urls []string
 	for range 2 {
@@ -57,16 +60,12 @@ func TestMetricsOfAFarm(t *testing.T) {
 		urls = append(urls, "127.0.0.1:"+port)
 	}
 	sched, at := serve(s, redis, "--health", urls[0])
-	worker := s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "2", "--judge-slots", "2", "--health", urls[1])
+	worker := s.start("worker", "--redis", redis.URL(), "--blobs", at, "-j", "6", "--judge-slots", "2", "--health", urls[1])
 	scrape := func(i int) telemetrytest.Page { return telemetrytest.Scrape(t, "http://"+urls[i]+"/metrics") }
 
 	const repeats = 5
 	id := s.enqueue(suite, "--seed", "7", "-n", fmt.Sprint(repeats), "--budget-usd", "3", "--attempts", "1")
-	eventually(t, "results are stored", func() bool { return s.done() > 0 || worker.ended() || sched.ended() })
-	if out, code := s.run("pause", id); code != 0 {
-		t.Fatalf("pause: %d\n%s", code, out)
-	}
-	// What is only there while a run is.
+	// What is only there while a run is, which is not over as long as servers are starting.
 	seen := map[string]bool{}
 	note := func(p telemetrytest.Page) {
 		for name := range p {
@@ -79,9 +78,7 @@ func TestMetricsOfAFarm(t *testing.T) {
 		left := page.Sum("evalfarm_budget_left_USD", "run="+id)
 		return page.Sum("evalfarm_runs_live") == 1 && left > 0 && left < 3
 	})
-	if out, code := s.run("resume", id); code != 0 {
-		t.Fatalf("resume: %d\n%s", code, out)
-	}
+	s.file("over", "")
 	if code := s.start("watch", id, "--progress", "none").wait(); code != 1 {
 		t.Fatalf("watch: exit code %d, want 1\n%s", code, worker.errs.String())
 	}
@@ -114,7 +111,7 @@ func TestMetricsOfAFarm(t *testing.T) {
 		{"records that were stored in time", farm.Sum("evalfarm_store_lag_seconds"), 4 * repeats},
 		{"leaders", farm.Sum("evalfarm_leader"), 1},
 		{"workers", farm.Sum("evalfarm_workers"), 1},
-		{"slots", farm.Sum("evalfarm_slots", "lane=trials"), 2},
+		{"slots", farm.Sum("evalfarm_slots", "lane=trials"), 6},
 		{"jobs that wait", farm.Sum("evalfarm_queue_depth"), 0},
 		{"trials in flight", farm.Sum("evalfarm_trials_in_flight"), 0},
 		{"unjudged share", farm.Sum("evalfarm_unjudged_share_ratio"), 0},

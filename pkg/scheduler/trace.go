@@ -45,18 +45,12 @@ func (s *Scheduler) traceOf(r *running, t store.Trial) string {
 // before. What is lost with a process is what its exporter has not sent, and what it has
 // stored and not told.
 
-// The queues by the names that traces have for them.
-const (
-	queueTrials  = "trials"
-	queueJudging = "judging"
-)
-
-// queueOf is the one that the attempt of a record came from.
-func queueOf(st store.Stored) string {
+// laneOf is the one that the attempt of a record came through.
+func laneOf(st store.Stored) telemetry.Lane {
 	if st.Parent != "" {
-		return queueJudging
+		return telemetry.Judging
 	}
-	return queueTrials
+	return telemetry.Trials
 }
 
 // settled tells of a trial that a record settles: at once if the record says all that
@@ -68,7 +62,7 @@ func (s *Scheduler) settled(r *running, st store.Stored) {
 		s.tellTrial(r.places, st.Run, st.Parent, st.Ordinal, st.Result, []telemetry.Send{send(store.Attempt{
 			UID: st.UID, Run: st.Run, Ordinal: st.Ordinal, N: st.N, Worker: st.Worker, Outcome: st.Outcome, Reason: st.Result.Reason,
 			CostMicroUSD: st.CostMicroUSD, Sent: st.Sent, Started: st.Started, Ended: st.Ended,
-		}, queueOf(st), "")})
+		}, laneOf(st), "")})
 	default:
 		s.mu.Lock()
 		s.untold = append(s.untold, st)
@@ -111,7 +105,7 @@ func (s *Scheduler) tellStored(ctx context.Context, st store.Stored, strangers m
 	if own {
 		return s.tellWhole(ctx, at, st.Parent, st.Run, st.Ordinal, st.Result)
 	}
-	sends, err := s.sends(ctx, st.Run, st.Ordinal, queueOf(st), "")
+	sends, err := s.sends(ctx, st.Run, st.Ordinal, laneOf(st), "")
 	if err != nil {
 		return err
 	}
@@ -121,11 +115,11 @@ func (s *Scheduler) tellStored(ctx context.Context, st store.Stored, strangers m
 
 // tellWhole tells of a trial of a run and of its judging in the run's own grading.
 func (s *Scheduler) tellWhole(ctx context.Context, at *places, run, grading string, ordinal int, result eval.Result) error {
-	sends, err := s.sends(ctx, run, ordinal, queueTrials, "")
+	sends, err := s.sends(ctx, run, ordinal, telemetry.Trials, "")
 	if err != nil {
 		return err
 	}
-	judging, err := s.sends(ctx, grading, ordinal, queueJudging, run)
+	judging, err := s.sends(ctx, grading, ordinal, telemetry.Judging, run)
 	if err != nil {
 		return err
 	}
@@ -172,7 +166,7 @@ const maxUnseen = 1000
 // sends are the dispatches of all attempts at a trial up to the one that settled it, or
 // the last one if none has, by their numbers. An attempt of which nothing was stored is
 // among them.
-func (s *Scheduler) sends(ctx context.Context, run string, ordinal int, queue, of string) ([]telemetry.Send, error) {
+func (s *Scheduler) sends(ctx context.Context, run string, ordinal int, lane telemetry.Lane, of string) ([]telemetry.Send, error) {
 	as, err := s.store.Attempts(ctx, run, ordinal)
 	if err != nil {
 		return nil, err
@@ -183,12 +177,12 @@ func (s *Scheduler) sends(ctx context.Context, run string, ordinal int, queue, o
 			continue // no scheduler gave it
 		}
 		for n := len(out) + 1; n <= a.N; n++ {
-			out = append(out, send(store.Attempt{Run: run, Ordinal: ordinal, N: n}, queue, of))
+			out = append(out, send(store.Attempt{Run: run, Ordinal: ordinal, N: n}, lane, of))
 		}
 		// A record that comes after its attempt was taken for lost is not what was answered.
 		if at := &out[a.N-1]; at.Outcome == "" || a.Counts || a.Outcome == eval.AttemptLost {
 			cost := at.CostMicroUSD
-			*at = send(a, queue, of)
+			*at = send(a, lane, of)
 			at.CostMicroUSD += cost
 		} else {
 			at.CostMicroUSD += a.CostMicroUSD
@@ -201,10 +195,10 @@ func (s *Scheduler) sends(ctx context.Context, run string, ordinal int, queue, o
 }
 
 // send is what a trace shows of the dispatch of an attempt.
-func send(a store.Attempt, queue, of string) telemetry.Send {
+func send(a store.Attempt, lane telemetry.Lane, of string) telemetry.Send {
 	s := telemetry.Send{
 		Attempt: telemetry.Attempt{Run: a.Run, Ordinal: a.Ordinal, N: a.N, Of: of},
-		Queue:   queue, UID: a.UID, Worker: a.Worker, Outcome: a.Outcome, CostMicroUSD: a.CostMicroUSD, Sent: a.Sent, Started: a.Started, Ended: a.Ended,
+		Lane:    lane, UID: a.UID, Worker: a.Worker, Outcome: a.Outcome, CostMicroUSD: a.CostMicroUSD, Sent: a.Sent, Started: a.Started, Ended: a.Ended,
 	}
 	if a.Outcome != eval.AttemptDone { // else it is the trial's
 		s.Reason = a.Reason

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -680,8 +681,12 @@ func TestTracesCostNothingUnlessTheyAreWanted(t *testing.T) {
 	}
 	b := setup(t, scheduler.Options{})
 	st := store.Stored{Run: "r", N: 2, Final: true}
-	if n := testing.AllocsPerRun(100, func() { b.sched.Stored(st) }); n > 0 {
-		t.Errorf("a record that nobody traces allocates %v times", n)
+	least := math.Inf(1) // what the scheduler does meanwhile counts, too
+	for range 5 {
+		least = min(least, testing.AllocsPerRun(100, func() { b.sched.Stored(st) }))
+	}
+	if least > 0 {
+		t.Errorf("a record that nobody traces allocates %v times", least)
 	}
 }
 

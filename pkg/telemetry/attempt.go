@@ -14,8 +14,11 @@ import (
 // A Delivery is what a worker has been handed.
 type Delivery struct {
 	Attempt
-	// Queue that it came from, UID that the worker minted for it, Worker that has it.
-	Queue, UID, Worker string
+	// UID that the worker minted for it, Worker that has it.
+	UID, Worker string
+	// Lane that it came through. The verdict of one that is Judging is whether the judges
+	// spoke, and not the trial's.
+	Lane Lane
 	// Redact takes the secrets that the attempt has so far out of a text. Several
 	// goroutines may ask it. Nil takes out nothing.
 	Redact func(string) string
@@ -32,7 +35,7 @@ func (t *Tracer) Process(ctx context.Context, d Delivery) (context.Context, Span
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(
 			MessagingSystem.String("asynq"), MessagingName.String("process"), MessagingType.String("process"),
-			MessagingQueue.String(d.Queue), MessagingID.String(d.UID),
+			MessagingQueue.String(string(d.Lane)), MessagingID.String(d.UID),
 			RunID.String(d.Run), AttemptN.Int(d.N), AttemptID.String(d.UID), Worker.String(d.Worker),
 		),
 	}
@@ -41,8 +44,8 @@ func (t *Tracer) Process(ctx context.Context, d Delivery) (context.Context, Span
 		o = append(o, trace.WithLinks(trace.Link{SpanContext: before}))
 	}
 	show := showing{t.content, d.Redact}
-	ctx, span := t.tracer.Start(context.WithValue(ctx, showingKey{}, &show), "process "+d.Queue, o...)
-	return ctx, Span{span, show}
+	ctx, span := t.tracer.Start(context.WithValue(ctx, showingKey{}, &show), "process "+string(d.Lane), o...)
+	return ctx, Span{span: span, showing: show, judging: d.Lane == Judging}
 }
 
 // trialID names a trial in attributes and logs.
@@ -65,7 +68,10 @@ func (t *Tracer) Processed(s Span, r eval.Record, redact func(string) string) (t
 	if s.span == nil {
 		return ""
 	}
-	s.set(Outcome.String(string(r.Outcome)), Verdict.String(string(r.Result.Verdict)))
+	s.set(Outcome.String(string(r.Outcome)))
+	if !s.judging || r.Result.Verdict != eval.Pass {
+		s.set(Verdict.String(string(r.Result.Verdict)))
+	}
 	if r.Result.Reason != "" {
 		s.set(Reason.String(string(r.Result.Reason)))
 	}

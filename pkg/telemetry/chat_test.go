@@ -212,7 +212,7 @@ func TestSecretsAcrossCuts(t *testing.T) {
 	secret := strings.Repeat("s3cret", 100)
 	tracer, rec := telemetrytest.New(t, telemetrytest.Content())
 	d := telemetry.Delivery{
-		Attempt: telemetry.Attempt{Run: "r", N: 1}, Queue: "trials",
+		Attempt: telemetry.Attempt{Run: "r", N: 1}, Lane: telemetry.Trials,
 		Redact: func(s string) string { return strings.ReplaceAll(s, secret, "[secret]") },
 	}
 	ctx, delivery := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)

@@ -30,7 +30,7 @@ func everything(t *testing.T) []telemetrytest.Span {
 	}
 	send := func(n int) telemetry.Send {
 		return telemetry.Send{
-			Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: n}, Queue: "trials", UID: "u", Worker: "w",
+			Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: n}, Lane: telemetry.Trials, UID: "u", Worker: "w",
 			Outcome: eval.AttemptDone, Reason: eval.ReasonFarm, CostMicroUSD: 7, Sent: now, Started: now, Ended: now,
 		}
 	}
@@ -38,7 +38,7 @@ func everything(t *testing.T) []telemetrytest.Span {
 	tracer.Trial(telemetry.Settled{Trial: trial, Result: failed, Sends: []telemetry.Send{send(1), send(2)}})
 	tracer.Trial(telemetry.Settled{Trial: trial, Of: "before", Result: failed, Sends: []telemetry.Send{send(1)}})
 
-	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 2}, Queue: "trials", UID: "u", Worker: "w"}
+	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 2}, Lane: telemetry.Trials, UID: "u", Worker: "w"}
 	_, returned := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
 	ctx, delivery := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
 	delivery.Of(trial, "")

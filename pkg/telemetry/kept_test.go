@@ -26,7 +26,7 @@ func TestRecordsNameTracesThatAreKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracer, recorder := telemetrytest.New(t, telemetrytest.Share(test.share), telemetrytest.Slow(time.Second))
-			d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 7, N: test.record.N}, Queue: "trials"}
+			d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 7, N: test.record.N}, Lane: telemetry.Trials}
 			ctx := telemetry.Arrive(t.Context(), d.Traceparent(tracer.Sampled(d.TraceID())))
 			_, span := tracer.Process(ctx, d)
 			got := tracer.Processed(span, test.record, nil)

@@ -210,7 +210,7 @@ func TestContentOfACall(t *testing.T) {
 			}
 			tracer, rec := telemetrytest.New(t, o...)
 			redact := func(text string) string { return strings.ReplaceAll(text, secret, "[secret]") }
-			ctx, process := tracer.Process(rt.Context(), telemetry.Delivery{Queue: "q", Redact: redact})
+			ctx, process := tracer.Process(rt.Context(), telemetry.Delivery{Lane: "q", Redact: redact})
 			_, span := telemetry.ToolCall(telemetry.Asks(ctx, said), said)
 			span.With([]byte(said))
 			span.Gave([]byte(said))

@@ -13,9 +13,10 @@ import (
 // A Send is the dispatch of an attempt, and what became of that.
 type Send struct {
 	Attempt
-	// Queue that it went into, UID of the delivery and Worker that had it; empty if
-	// nobody knows.
-	Queue, UID, Worker string
+	// Lane that it went through.
+	Lane Lane
+	// UID of the delivery and Worker that had it; empty if nobody is known to have had it.
+	UID, Worker string
 	// Outcome is empty when no record of the attempt was ever stored, such as of one
 	// that the queue lost.
 	Outcome      eval.AttemptOutcome
@@ -65,7 +66,7 @@ func before(sends []Send, s Send) *Send {
 func (s Send) tell(t *Tracer, root Identity, before *Send) {
 	o := []trace.SpanStartOption{trace.WithTimestamp(s.Sent)}
 	attrs := append(make([]attribute.KeyValue, 0, 12), // all that there can be
-		MessagingSystem.String("asynq"), MessagingName.String("send"), MessagingType.String("send"), MessagingQueue.String(s.Queue),
+		MessagingSystem.String("asynq"), MessagingName.String("send"), MessagingType.String("send"), MessagingQueue.String(string(s.Lane)),
 		RunID.String(s.Run), AttemptN.Int(s.N), Outcome.String(s.outcome()))
 	if s.UID != "" {
 		attrs = append(attrs, MessagingID.String(s.UID), AttemptID.String(s.UID))
@@ -81,5 +82,5 @@ func (s Send) tell(t *Tracer, root Identity, before *Send) {
 		attrs = append(attrs, AttemptAfter.String(before.outcome()))
 	}
 	id := Identity{Trace: root.Trace, Span: sendSpan(s.Run, s.Ordinal, s.N), Keep: true}
-	t.tell(sampled(root.Trace, root.Span), id, "send "+s.Queue, trace.SpanKindProducer, o, attrs...).End(trace.WithTimestamp(s.Sent))
+	t.tell(sampled(root.Trace, root.Span), id, "send "+string(s.Lane), trace.SpanKindProducer, o, attrs...).End(trace.WithTimestamp(s.Sent))
 }

@@ -16,6 +16,7 @@ import (
 type Span struct {
 	span trace.Span
 	showing
+	judging bool // of a delivery
 }
 
 // On says whether anybody sees the span: what costs something to find out need not
@@ -35,7 +36,7 @@ func below(ctx context.Context, kind trace.SpanKind, about func() (name string, 
 	}
 	name, attrs := about()
 	ctx, span := parent.TracerProvider().Tracer(Scope, trace.WithSchemaURL(SchemaURL)).Start(ctx, name, append(o, trace.WithSpanKind(kind), trace.WithAttributes(attrs...))...)
-	return ctx, Span{span, shows(ctx)}
+	return ctx, Span{span: span, showing: shows(ctx)}
 }
 
 // set adds attributes.

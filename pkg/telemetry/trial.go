@@ -63,7 +63,7 @@ func (t *Tracer) Trial(s Settled) {
 		at.tell(t, id, before(sends[:i], at))
 	}
 	if s.Result.Verdict == eval.Error {
-		Span{root, showing{content: t.content}}.complain(string(s.Result.Reason), s.Result.Message)
+		Span{span: root, showing: showing{content: t.content}}.complain(string(s.Result.Reason), s.Result.Message)
 	}
 	root.End(trace.WithTimestamp(end))
 }

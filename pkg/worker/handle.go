@@ -91,7 +91,7 @@ func (w *Worker) delivery(t *active) telemetry.Delivery {
 	c := t.claim
 	return telemetry.Delivery{
 		Attempt: telemetry.Attempt{Run: c.Job.Run, Ordinal: c.Job.Ordinal, N: c.Job.Attempt},
-		Queue:   w.opts.Queue, UID: c.UID, Worker: w.opts.ID,
+		Lane:    w.opts.Lane, UID: c.UID, Worker: w.opts.ID,
 		Redact: func(text string) string { return t.at.redactor().String(text) },
 	}
 }

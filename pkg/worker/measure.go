@@ -10,7 +10,7 @@ import (
 
 // measure measures an attempt that has a record, and how long commit takes.
 func (w *Worker) measure(ctx context.Context, at *place, r eval.Record, commit func() error) error {
-	m, lane := w.opts.Metrics, telemetry.Lane(w.opts.Queue)
+	m, lane := w.opts.Metrics, w.opts.Lane
 	seen := telemetry.Exemplary(ctx, r)
 	m.QueueWait(seen, lane, ms(r.Result.Times.QueueMS))
 	m.Took(seen, at.kind(), ms(r.Result.Times.TotalMS))

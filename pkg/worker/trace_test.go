@@ -163,7 +163,10 @@ func (s scene) traced(t *testing.T, tracer *telemetry.Tracer, opts ...option) (b
 	file := filepath.Join(t.TempDir(), "heard")
 	var word atomic.Pointer[jobs.Word]
 	set := func(o *worker.Options, snap *eval.Snapshot, cs []eval.Case) {
-		o.Tracer, o.Queue = tracer, "trials"
+		o.Tracer, o.Lane = tracer, telemetry.Trials
+		if strings.HasPrefix(s.name, "judge") {
+			o.Lane = telemetry.Judging
+		}
 		acme := snap.Servers["acme"]
 		acme.Env = map[string]string{"HEARD": file}
 		acme.Isolation = eval.IsolationTrial
@@ -476,7 +479,7 @@ func TestSpansOfASharedSession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "heard")
 	tracer, rec := telemetrytest.New(t)
 	b := setup(t, []eval.Case{active("a"), active("b")}, func(o *worker.Options, s *eval.Snapshot, _ []eval.Case) {
-		o.Tracer, o.Queue = tracer, "trials"
+		o.Tracer, o.Lane = tracer, telemetry.Trials
 		acme := s.Servers["acme"]
 		acme.Env = map[string]string{"HEARD": file}
 		s.Servers["acme"] = acme

@@ -72,10 +72,10 @@ type Options struct {
 	// Began and Ended are told of every attempt, for progress. Nil is silent.
 	Began func(uid string, t eval.Trial)
 	Ended func(uid string)
-	// Tracer tells of what the worker does; nil traces nothing. Queue is what its traces
-	// call where its jobs come from.
+	// Tracer tells of what the worker does; nil traces nothing. Lane is what its traces
+	// and metrics call where its jobs come from.
 	Tracer *telemetry.Tracer
-	Queue  string
+	Lane   telemetry.Lane
 	// Metrics measure attempts and the calls that they make. Nil measures nothing.
 	Metrics *telemetry.Metrics
 	// Logger; nil discards.

@@ -168,7 +168,7 @@ func TestContextOnASharedSession(t *testing.T) {
 	for i := range trials {
 		a := attach(t, s)
 		all.Go(func() {
-			d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 1}, Queue: "trials"}
+			d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 1}, Lane: telemetry.Trials}
 			ctx, process := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
 			got[i] = textOf(do(ctx, a, "meta"))
 			tracer.Returned(process, "test", nil)
@@ -193,8 +193,8 @@ func TestHowATrialComesToItsSession(t *testing.T) {
 	t.Parallel()
 	p := newPool(t, 0)
 	spec := hostileSpec(t, "calls")
-	slow := hostileSpec(t, "mute") // answers nothing
-	slow.Server.StartTimeout = 2 * time.Second
+	slow := hostileSpec(t, "mute")             // answers nothing
+	slow.Server.StartTimeout = 5 * time.Second // the second comes while it is being opened
 	tracer, rec := telemetrytest.New(t)
 	telemetrytest.Deliver(t.Context(), tracer, func(ctx context.Context) {
 		start := func(to string, open func(context.Context) (*client.Attachment, error)) {

@@ -41,7 +41,7 @@ func BenchmarkDelivery(b *testing.B) {
 func scripted(tracer *telemetry.Tracer) {
 	trial := eval.Trial{Run: "r", Case: eval.CaseRef{ID: "c"}}
 	record := eval.Record{Outcome: eval.AttemptDone, Result: eval.Result{Verdict: eval.Pass}}
-	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Queue: "trials", UID: "u", Worker: "w"}
+	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Lane: telemetry.Trials, UID: "u", Worker: "w"}
 	ctx, span := tracer.Process(context.Background(), d)
 	span.Of(trial, "")
 	_, start := telemetry.Start(ctx, "shop")

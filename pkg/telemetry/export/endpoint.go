@@ -48,12 +48,11 @@ func (e otlp) endpoint() (p endpoint, err error) {
 	if p.url, err = e.address(p.http); err != nil {
 		return p, err
 	}
-	name, value := e.value("HEADERS")
-	if p.headers, err = pairs(name, value); err != nil {
+	if p.headers, err = e.headers(); err != nil {
 		return p, err
 	}
 	p.secrets = secretsOf(p.headers)
-	name, value = e.value("TIMEOUT")
+	name, value := e.value("TIMEOUT")
 	if p.timeout, err = millis(name, value, 10*time.Second); err != nil {
 		return p, err
 	}
@@ -99,7 +98,7 @@ func (e otlp) address(overHTTP bool) (*url.URL, error) {
 		// What it quotes may hold a password.
 		return nil, &VariableError{name, "this is no URL", example}
 	case at.Scheme != "http" && at.Scheme != "https" || at.Hostname() == "":
-		return nil, &VariableError{name, fmt.Sprintf("want an address with http:// or https://, got %q", at.Redacted()), example}
+		return nil, &VariableError{name, "want an address with http:// or https://", example}
 	case at.User != nil || at.RawQuery != "" || at.Fragment != "":
 		return nil, &VariableError{name, "want an address without credentials, query and fragment", "credentials are for OTEL_EXPORTER_OTLP_HEADERS, as Authorization=Basic%20…"}
 	}

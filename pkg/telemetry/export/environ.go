@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // An environ is the environment of a process, in which the standard variables are
@@ -103,10 +105,32 @@ func pairs(name, value string) (map[string]string, error) {
 		if !ok || k == "" || err != nil {
 			return nil, &VariableError{name, fmt.Sprintf("part %d is not key=value with a value that is percent-encoded", i+1), "such as key=value,other=a%20value"}
 		}
+		if !utf8.ValidString(text) {
+			return nil, &VariableError{name, fmt.Sprintf("part %d is no text in UTF-8", i+1), ""}
+		}
 		out[k] = text
 	}
 	return out, nil
 }
+
+// headers are pairs that can be sent. No problem quotes a name, either: whoever writes
+// `Authorization: Basic BASE64=` has the secret in it.
+func (e otlp) headers() (map[string]string, error) {
+	name, value := e.value("HEADERS")
+	all, err := pairs(name, value)
+	for k, v := range all {
+		if !nameOfHeader.MatchString(k) {
+			return nil, &VariableError{name, "a name is none of a header", "such as Authorization=Bearer%20TOKEN, with = and not a colon behind the name"}
+		}
+		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return nil, &VariableError{name, "a value has what no header may have, such as a line break or a letter that is not in ASCII", ""}
+		}
+	}
+	return all, err
+}
+
+// nameOfHeader by RFC 9110, section 5.6.2.
+var nameOfHeader = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // disabled says whether nothing is to be told at all.
 func (e environ) disabled() (bool, error) {

@@ -41,7 +41,7 @@ func told(t *testing.T, o export.Options, env ...string) (*export.Telemetry, *by
 func work(t *testing.T, tracer *telemetry.Tracer, n int) {
 	t.Helper()
 	for i := range n {
-		d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 2}, Queue: "trials", UID: "u"}
+		d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 2}, Lane: telemetry.Trials, UID: "u"}
 		_, span := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(tracer.Sampled(d.TraceID()))), d)
 		tracer.Processed(span, eval.Record{Outcome: eval.AttemptDone, Result: eval.Result{Verdict: eval.Pass}}, nil)
 	}
@@ -122,7 +122,7 @@ func TestPortions(t *testing.T) {
 	r := &receiver{}
 	tel, _ := told(t, export.Options{}, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overGRPC(t), "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
 	for i := range 60 {
-		d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 1}, Queue: "trials", UID: "u"}
+		d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: 1}, Lane: telemetry.Trials, UID: "u"}
 		_, span := tel.Tracer().Process(telemetry.Arrive(t.Context(), d.Traceparent(true)), d)
 		tel.Tracer().Processed(span, eval.Record{Outcome: eval.AttemptFailed, Result: eval.Result{Verdict: eval.Error, Reason: "server_start", Message: strings.Repeat("x", 200_000)}}, nil)
 	}
@@ -204,6 +204,11 @@ func TestVariables(t *testing.T) {
 		"a password":                  {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:s3cret@x"}, "without credentials; credentials are for OTEL_EXPORTER_OTLP_HEADERS"},
 		"insecure in a way":           {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=x", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_INSECURE=yes"}, "OTEL_EXPORTER_OTLP_INSECURE: want true or false"},
 		"no header":                   {[]string{on, "OTEL_EXPORTER_OTLP_HEADERS=a=b,s3cret"}, "OTEL_EXPORTER_OTLP_HEADERS: part 2 is not key=value"},
+		"a header with a colon":       {[]string{on, "OTEL_EXPORTER_OTLP_HEADERS=Authorization: Basic s3cret=="}, "OTEL_EXPORTER_OTLP_HEADERS: a name is none of a header; Authorization=Bearer%20TOKEN"},
+		"a header of two lines":       {[]string{on, "OTEL_EXPORTER_OTLP_HEADERS=a=s3cret%0ab"}, "OTEL_EXPORTER_OTLP_HEADERS: a value has what no header may have"},
+		"another scheme":              {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=ftp://x/?token=s3cret"}, "want an address with http:// or https://"},
+		"a service that is no text":   {[]string{on, "OTEL_SERVICE_NAME=a\xff"}, "OTEL_SERVICE_NAME: this is no text in UTF-8"},
+		"attributes that are no text": {[]string{on, "OTEL_RESOURCE_ATTRIBUTES=team=%ff"}, "OTEL_RESOURCE_ATTRIBUTES: part 1 is no text in UTF-8"},
 		"a timeout with a unit":       {[]string{on, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"}, `want a number of at least 1, got "10s"; in milliseconds`},
 		"a compression":               {[]string{on, "OTEL_EXPORTER_OTLP_COMPRESSION=zstd"}, `no compression "zstd" here; want gzip or none`},
 		"no such certificate":         {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://x", "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"}, "OTEL_EXPORTER_OTLP_CERTIFICATE: open /nowhere"},
@@ -273,7 +278,7 @@ func TestSampling(t *testing.T) {
 			}
 			tel, _ := told(t, o, append(tt.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+r.overHTTP(t))...)
 			for i := range 200 {
-				d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: tt.n}, Queue: "trials"}
+				d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: i, N: tt.n}, Lane: telemetry.Trials}
 				_, span := tel.Tracer().Process(telemetry.Arrive(t.Context(), d.Traceparent(tel.Tracer().Sampled(d.TraceID()))), d)
 				tel.Tracer().Processed(span, tt.r, nil)
 			}
@@ -361,6 +366,35 @@ func TestTraceFile(t *testing.T) {
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("got the traces %q, want %q", ids, want)
+	}
+}
+
+// Half a line, as a full disk leaves it, spoils no other.
+func TestTraceFileBehindHalfALine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.jsonl")
+	const half = "{}\n{\"resourceSp"
+	if err := os.WriteFile(file, []byte(half), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		tel, _ := told(t, export.Options{TraceFile: file})
+		work(t, tel.Tracer(), 1)
+		if err := tel.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, ok := strings.CutPrefix(string(text), half+"\n")
+	if !ok || strings.Count(rest, "\n") != 2 {
+		t.Fatalf("got %q, want two lines behind the half one", text)
+	}
+	for line := range strings.Lines(rest) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("got the line %q, want JSON", line)
+		}
 	}
 }
 

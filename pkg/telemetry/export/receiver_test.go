@@ -16,6 +16,8 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip" // what clients compress with
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/evalfarm/evalfarm/internal/freeport"
 )
 
 // A receiver takes traces over OTLP, as a collector does.
@@ -118,10 +120,9 @@ func (r *receiver) overGRPC(t *testing.T) string {
 // refusing is the URL of an address that nobody listens at.
 func refusing(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	port, err := freeport.Hold(t.Cleanup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
+	return "http://127.0.0.1:" + port
 }

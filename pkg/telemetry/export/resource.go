@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -21,7 +22,9 @@ func (o Options) resource(ctx context.Context) (*resource.Resource, error) {
 	}
 	all := map[string]string{"service.name": o.Service, "service.version": o.Version, "service.instance.id": rand.Text()}
 	maps.Copy(all, said)
-	if _, service := e.find("OTEL_SERVICE_NAME"); service != "" {
+	if name, service := e.find("OTEL_SERVICE_NAME"); !utf8.ValidString(service) {
+		return nil, &VariableError{name, "this is no text in UTF-8", ""}
+	} else if service != "" {
 		all["service.name"] = service
 	}
 	var attrs []attribute.KeyValue

@@ -2,6 +2,7 @@ package export
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -60,11 +61,13 @@ func (s told) clean(text string) string {
 	if s.redact != nil {
 		text = s.redact(text)
 	}
+	// One text that is none would keep all of its batch from being encoded.
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= longest {
 		return text
 	}
 	end := longest
-	for end > longest-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	for !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end] + "…"

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -38,11 +39,36 @@ func newTraceFile(ctx context.Context, path string, log *slog.Logger) (sdktrace.
 	if err != nil {
 		return nil, fmt.Errorf("open the trace file: %w", err)
 	}
+	if err := endLine(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("end the last line of the trace file: %w", err), f.Close())
+	}
 	to, err := otlptrace.New(ctx, &traceFile{log: log, file: f})
 	if err != nil {
 		return nil, err
 	}
 	return sdktrace.NewBatchSpanProcessor(to, sdktrace.WithBlocking(), sdktrace.WithMaxQueueSize(2048), sdktrace.WithMaxExportBatchSize(512)), nil
+}
+
+// endLine ends the half line that a full disk, or a process that was killed, has left at
+// the end of a file: what is written next would be lost in it.
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return err
+	}
+	r, err := os.Open(f.Name())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var last [1]byte
+	if _, err := r.ReadAt(last[:], info.Size()-1); err != nil {
+		return err
+	}
+	if last[0] != '\n' {
+		_, err = f.Write([]byte{'\n'})
+	}
+	return err
 }
 
 // Start implements [otlptrace.Client].
@@ -58,12 +84,13 @@ func (f *traceFile) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements [otlptrace.Client]. That the disk is full is told once, and
-// does not end a run.
+// UploadTraces implements [otlptrace.Client]. That spans cannot be encoded is told, that
+// the disk is full once; neither ends a run.
 func (f *traceFile) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	line, err := encode(spans)
 	if err != nil {
-		return fmt.Errorf("encode spans: %w", err)
+		f.log.ErrorContext(ctx, "encode spans for the trace file", "error", err)
+		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

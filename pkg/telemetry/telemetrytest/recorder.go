@@ -82,7 +82,7 @@ func New(tb testing.TB, options ...Option) (*telemetry.Tracer, *Recorder) {
 // Deliver does work below the span of a delivery, which ends with it: only then has
 // a recorder what was below.
 func Deliver(ctx context.Context, t *telemetry.Tracer, work func(context.Context)) {
-	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Queue: "trials", UID: "u", Worker: "w"}
+	d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Lane: telemetry.Trials, UID: "u", Worker: "w"}
 	ctx, span := t.Process(telemetry.Arrive(ctx, d.Traceparent(true)), d)
 	work(ctx)
 	t.Returned(span, "test", nil)

@@ -36,7 +36,7 @@ func TestWhatIsKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracer, rec := telemetrytest.New(t, telemetrytest.Share(0))
-			d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Queue: "trials"}
+			d := telemetry.Delivery{Attempt: telemetry.Attempt{Run: "r", Ordinal: 1, N: 1}, Lane: telemetry.Trials}
 			_, span := tracer.Process(telemetry.Arrive(t.Context(), d.Traceparent(tracer.Sampled(d.TraceID()))), d)
 			tracer.Processed(span, eval.Record{Outcome: eval.AttemptDone, Result: eval.Result{Verdict: tt.verdict, Message: "it says s3cret"}}, func(s string) string {
 				return strings.ReplaceAll(s, "s3cret", "[redacted]")
