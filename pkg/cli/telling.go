@@ -37,10 +37,13 @@ func (c *command) tells(ctx context.Context, service, file string, scraped bool)
 	return t, err
 }
 
-// told hands on what is left to tell when a command ends, however it does. A second
-// signal ends the process all the same.
+// told hands on what is left to tell when a command ends, however it does. A signal
+// that comes meanwhile ends the wait; one that came before has ended the command.
 func (c *command) told(ctx context.Context, t *export.Telemetry) {
-	if err := t.Close(context.WithoutCancel(ctx)); err != nil {
+	if ctx.Err() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := t.Close(ctx); err != nil {
 		fmt.Fprintf(c.env.Stderr, "warning: %s\n", report.Line(err.Error(), 500))
 	}
 }
