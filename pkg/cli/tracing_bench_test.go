@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/evalfarm/evalfarm/pkg/stats"
+	"github.com/evalfarm/evalfarm/pkg/store"
+	"github.com/evalfarm/evalfarm/pkg/store/sqlitestore"
 )
 
 // tracedRepeats of the twelve cases of a run: a few seconds.
@@ -27,14 +29,17 @@ type arm struct {
 	name      string
 	binary    string
 	collector string
-	wall, cpu []float64 // seconds of each round
+	// run is from the run's creation to its end, wall from the start of the process to
+	// its end, which may wait for the collector, cpu the time of the processors: seconds
+	// of each round.
+	run, wall, cpu []float64
 }
 
 // BenchmarkTracing runs scripted trials in one process of the real command, again and
 // again: with the functions of telemetry cut out of it; with tracing off; and with
 // tracing on at a collector that refuses, and at one that takes the connection and is
-// silent. It reports how much longer a run takes, from the start of the process to its
-// end, and how much more of the processors it takes, each with a 95 % interval. It wants
+// silent. It reports how much longer a run and its process take, and how much more of the
+// processors, each with a 95 % interval. It wants
 // a number of rounds, as -benchtime 20x, and a machine that has no other work.
 func BenchmarkTracing(b *testing.B) {
 	dir := b.TempDir()
@@ -49,7 +54,7 @@ func BenchmarkTracing(b *testing.B) {
 	}
 	for round := range b.N {
 		for i := range arms {
-			arms[(round+i)%len(arms)].run(b) // nobody is always the first
+			arms[(round+i)%len(arms)].time(b) // nobody is always the first
 		}
 	}
 	b.ReportMetric(0, "ns/op")
@@ -71,11 +76,12 @@ func compared(b *testing.B, base, head *arm) {
 		b.Logf("%s, %s: %+.1f %% [%+.1f, %+.1f]", name, what, 100*(got.Point-1), 100*(got.Low-1), 100*(got.High-1))
 	}
 	name := head.name + "/" + base.name
+	report("run", base.run, head.run, name)
 	report("wall", base.wall, head.wall, name)
 	report("cpu", base.cpu, head.cpu, name)
 }
 
-func (a *arm) run(b *testing.B) {
+func (a *arm) time(b *testing.B) {
 	b.Helper()
 	home := b.TempDir()
 	root, err := filepath.Abs("../..")
@@ -94,6 +100,16 @@ func (a *arm) run(b *testing.B) {
 	}
 	a.wall = append(a.wall, time.Since(start).Seconds())
 	a.cpu = append(a.cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+	db, err := sqlitestore.Open(b.Context(), filepath.Join(home, "evalfarm.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	runs, err := db.ListRuns(b.Context(), store.RunFilter{})
+	if err != nil || len(runs) != 1 {
+		b.Fatalf("%s: got %d runs (%v), want one", a.name, len(runs), err)
+	}
+	a.run = append(a.run, runs[0].Finished.Sub(runs[0].Created).Seconds())
 	if lost := strings.Contains(said.String(), "spans are lost"); lost != (a.collector != "") {
 		b.Fatalf("%s: spans lost: %v\n%s", a.name, lost, &said)
 	}
