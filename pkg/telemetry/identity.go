@@ -76,11 +76,3 @@ func Arrive(ctx context.Context, traceparent string) context.Context {
 	}
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
 }
-
-// Current is the trace id of a context in hex, or "".
-func Current(ctx context.Context) string {
-	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
-		return sc.TraceID().String()
-	}
-	return ""
-}
