@@ -16,25 +16,14 @@ func Ask(ctx context.Context, env []string) (at string, err error) {
 	if _, err := (Options{Environ: env}).resource(ctx); err != nil {
 		return "", err
 	}
-	if err := e.metersWell(); err != nil {
+	if _, err := e.metering(); err != nil {
 		return "", err
 	}
-	if traced, err := e.traced(); !traced || err != nil {
+	says, err := e.tracing(false, false)
+	if err != nil || !says.pushed {
 		return "", err
 	}
-	p, err := e.traces().endpoint()
-	if err != nil {
-		return "", err
-	}
-	if _, err := e.batching(); err != nil {
-		return "", err
-	}
-	if _, err := e.sampler(); err != nil {
-		return "", err
-	}
-	if _, err := e.content(); err != nil {
-		return "", err
-	}
+	p := says.at
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	var answer error
@@ -51,17 +40,4 @@ func Ask(ctx context.Context, env []string) (at string, err error) {
 		err = answer
 	}
 	return p.String(), err
-}
-
-// metersWell says what is wrong with the variables of metrics, if they are used.
-func (e environ) metersWell() error {
-	pushed, _, err := e.metered()
-	if !pushed || err != nil {
-		return err
-	}
-	if _, err := e.metrics().endpoint(); err != nil {
-		return err
-	}
-	_, err = e.metering()
-	return err
 }

@@ -39,11 +39,22 @@ func NewMetering(res *resource.Resource, readers ...sdkmetric.Reader) (m *teleme
 	return m, p.Shutdown, err
 }
 
-// metering is how metrics are sent.
-type metering struct{ interval, timeout time.Duration }
+// metering is what the variables say of metrics.
+type metering struct {
+	// pushed over OTLP, to at; shown to who scrapes.
+	pushed, shown     bool
+	at                endpoint
+	interval, timeout time.Duration
+}
 
-// metering reads OTEL_METRIC_EXPORT_*.
+// metering reads it, what is about a collector only if there is one.
 func (e environ) metering() (m metering, err error) {
+	if m.pushed, m.shown, err = e.metered(); err != nil || !m.pushed {
+		return m, err
+	}
+	if m.at, err = e.metrics().endpoint(); err != nil {
+		return m, err
+	}
 	name, value := e.find("OTEL_METRIC_EXPORT_INTERVAL")
 	if m.interval, err = millis(name, value, time.Minute); err != nil {
 		return m, err
@@ -59,26 +70,18 @@ const lastSend = 3 * time.Second
 // meter opens the metrics of the process: pushed as the standard variables say, and
 // with a page where somebody may scrape. It opens none if nobody wants any.
 func (o Options) meter(ctx context.Context, res *resource.Resource) (t Telemetry, err error) {
-	e := environ(o.Environ)
-	pushed, shown, err := e.metered()
-	if shown = shown && o.Scraped; err != nil || !pushed && !shown {
+	says, err := environ(o.Environ).metering()
+	shown := says.shown && o.Scraped
+	if err != nil || !says.pushed && !shown {
 		return t, err
 	}
 	var readers []sdkmetric.Reader
-	if pushed {
-		at, err := e.metrics().endpoint()
-		if err != nil {
-			return t, err
-		}
-		how, err := e.metering()
-		if err != nil {
-			return t, err
-		}
-		exporter, err := at.pusher(ctx)
+	if says.pushed {
+		exporter, err := says.at.pusher(ctx)
 		if err != nil {
 			return t, fmt.Errorf("export metrics: %w", err)
 		}
-		readers = append(readers, sdkmetric.NewPeriodicReader(pusher{exporter, at.heard}, sdkmetric.WithInterval(how.interval), sdkmetric.WithTimeout(how.timeout)))
+		readers = append(readers, sdkmetric.NewPeriodicReader(pusher{exporter, says.at.heard}, sdkmetric.WithInterval(says.interval), sdkmetric.WithTimeout(says.timeout)))
 	}
 	if shown {
 		var reader sdkmetric.Reader

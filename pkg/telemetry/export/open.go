@@ -87,37 +87,14 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 // trace opens the tracer of the process; nil if nobody wants one. Without a collector
 // there may be a file.
 func (o Options) trace(ctx context.Context, res *resource.Resource, off bool) (*telemetry.Tracer, func(context.Context) error, error) {
-	e := environ(o.Environ)
-	var overOTLP bool
-	var err error
-	if !off {
-		if overOTLP, err = e.traced(); err != nil {
-			return nil, nil, err
-		}
+	says, err := environ(o.Environ).tracing(off, o.TraceFile != "")
+	if err != nil {
+		return nil, nil, err
 	}
-	if !overOTLP && o.TraceFile == "" {
+	if !says.pushed && o.TraceFile == "" {
 		return nil, nil, nil
 	}
-	how := TracingOptions{Resource: res, Options: telemetry.Options{Content: o.Content, Slow: o.Slow}}
-	if shown, err := e.content(); err != nil {
-		return nil, nil, err
-	} else if shown {
-		how.Content = true
-	}
-	if how.Sampler, err = e.sampler(); err != nil {
-		return nil, nil, err
-	}
-	// What can be wrong is looked at before a file is made.
-	var at endpoint
-	var batches batching
-	if overOTLP {
-		if at, err = e.traces().endpoint(); err != nil {
-			return nil, nil, err
-		}
-		if batches, err = e.batching(); err != nil {
-			return nil, nil, err
-		}
-	}
+	how := TracingOptions{Resource: res, Sampler: says.sampler, Options: telemetry.Options{Content: o.Content || says.content, Slow: o.Slow}}
 	var to fan
 	if o.TraceFile != "" {
 		file, err := newTraceFile(ctx, o.TraceFile, o.Logger)
@@ -126,9 +103,9 @@ func (o Options) trace(ctx context.Context, res *resource.Resource, off bool) (*
 		}
 		to = append(to, file)
 	}
-	if overOTLP {
-		collector, err := newOutlet(at.String(), batches, o.Logger, func(tried func(error)) (sdktrace.SpanExporter, error) {
-			return otlptrace.New(ctx, at.client(tried))
+	if says.pushed {
+		collector, err := newOutlet(says.at.String(), says.batches, o.Logger, func(tried func(error)) (sdktrace.SpanExporter, error) {
+			return otlptrace.New(ctx, says.at.client(tried))
 		})
 		if err != nil {
 			return nil, nil, errors.Join(err, to.Shutdown(ctx))

@@ -41,6 +41,42 @@ func NewTracing(next sdktrace.SpanProcessor, o TracingOptions) (t *telemetry.Tra
 	return telemetry.NewTracer(p, o.Options), p.Shutdown
 }
 
+// tracing is what the variables say of traces.
+type tracing struct {
+	// pushed over OTLP: to at, in batches.
+	pushed  bool
+	at      endpoint
+	batches batching
+	sampler sdktrace.Sampler
+	content bool
+}
+
+// tracing reads it, as far as it is used: nothing when all is off, what is about a
+// collector when there is one, and the rest also for a file.
+func (e environ) tracing(off, file bool) (t tracing, err error) {
+	if !off {
+		if t.pushed, err = e.traced(); err != nil {
+			return t, err
+		}
+	}
+	if t.pushed {
+		if t.at, err = e.traces().endpoint(); err != nil {
+			return t, err
+		}
+		if t.batches, err = e.batching(); err != nil {
+			return t, err
+		}
+	}
+	if !t.pushed && !file {
+		return t, nil
+	}
+	if t.sampler, err = e.sampler(); err != nil {
+		return t, err
+	}
+	t.content, err = e.content()
+	return t, err
+}
+
 // watching records what it does not sample, because nobody knows yet how it ends.
 type watching struct{ sdktrace.Sampler }
 
